@@ -1,0 +1,1 @@
+"""Do a request with a page's tools and a local model."""

@@ -1,0 +1,30 @@
+"""What can go wrong before a page's tools can be used.
+
+BrowserError
+├── NoBrowser          no Chromium was found, or it did not start
+├── NoWebMCP           the browser or the page has no model context
+└── PageUnreachable    the address could not be opened
+
+A failed *call* is no exception: it is a `ToolFail`.
+"""
+
+
+class BrowserError(Exception):
+    """Base of everything that this folder raises."""
+
+
+class NoBrowser(BrowserError):
+    """No usable Chromium; the message says how to get one."""
+
+
+class NoWebMCP(BrowserError):
+    """The page has no model context, so it can have no tools."""
+
+
+class PageUnreachable(BrowserError):
+    """The start page could not be opened."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(f"{url} could not be opened: {reason}")
+        self.url = url
+        self.reason = reason

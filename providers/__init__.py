@@ -1,0 +1,1 @@
+"""Models that run on your machine, or on one that you name."""

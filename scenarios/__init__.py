@@ -1,0 +1,1 @@
+"""A page, requests and what should have happened; all that people start."""
