@@ -7,7 +7,17 @@ from typing import Literal
 from pydantic import JsonValue
 
 TraceType = Literal[
-    "request", "fit", "reply", "parsed", "args", "repair", "correction", "repeat", "call", "warning"
+    "page",
+    "request",
+    "fit",
+    "reply",
+    "parsed",
+    "args",
+    "repair",
+    "correction",
+    "repeat",
+    "call",
+    "warning",
 ]
 
 

@@ -83,8 +83,15 @@ class AbortSignal:
     def any(signals: Iterable["AbortSignal"]) -> "AbortSignal":
         """A signal that is set as soon as one of `signals` is, with that one's reason."""
         joined = AbortSignal()
+        removals: list[Callable[[], None]] = []
+
+        def join(signal: "AbortSignal") -> None:
+            joined._set(signal.reason or "")
+            for remove in removals:
+                remove()
+
         for signal in signals:
-            signal.add_listener(lambda signal=signal: joined._set(signal.reason or ""))
+            removals.append(signal.add_listener(lambda signal=signal: join(signal)))
         return joined
 
 

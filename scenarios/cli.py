@@ -1,0 +1,336 @@
+"""The `webmcp-agent` command: declares commands and options, checks them, and calls one module.
+
+Only Typer is imported at the top, so that `--help` and usage errors stay quick. Results go to
+stdout, progress and logs to stderr. Exit codes: 0 done, 1 ran without success, 2 wrong usage,
+3 cannot run here, 130 stopped by the user.
+"""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from webmcp_agent.scenarios.runner import ModelSettings, PageSettings
+
+DONE, NO_SUCCESS, WRONG_USAGE, CANNOT_RUN = 0, 1, 2, 3
+
+app = typer.Typer(
+    name="webmcp-agent",
+    help="Work with the WebMCP tools of a page and a model on your own machine.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=True,
+)
+models_app = typer.Typer(help="The model cache.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(models_app, name="models")
+
+
+class Approval(StrEnum):
+    """How far `--yes` goes."""
+
+    most = "most"
+    all = "all"
+
+
+class Switch(StrEnum):
+    """On or off."""
+
+    on = "on"
+    off = "off"
+
+
+Url = Annotated[
+    str,
+    typer.Argument(help="The page: an address, shop: (the demo shop), or a local file or folder."),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="Hub id, folder, .gguf file, `default`, or scripted:FILE (replies written before).",
+    ),
+]
+Adapter = Annotated[
+    Path | None, typer.Option("--adapter", help="A peft adapter for the model.", metavar="PATH")
+]
+Device = Annotated[
+    str | None, typer.Option("--device", help="cpu, cuda, cuda:1, mps; found by itself otherwise.")
+]
+MaxSteps = Annotated[int | None, typer.Option("--max-steps", min=1, help="Model steps (6).")]
+Instructions = Annotated[
+    str | None,
+    typer.Option("--instructions", metavar="TEXT|@FILE", help="What the model should know."),
+]
+Browser = Annotated[
+    str | None,
+    typer.Option("--browser", metavar="PATH|CHANNEL", help="Another browser than the one found."),
+]
+Cdp = Annotated[
+    str | None, typer.Option("--cdp", metavar="URL", help="Attach to a running browser.")
+]
+Headed = Annotated[bool, typer.Option("--headed", help="Show the browser.")]
+Origins = Annotated[
+    list[str] | None,
+    typer.Option("--origin", metavar="ORIGIN", help="May be used besides the start page's own."),
+]
+Yes = Annotated[
+    Approval | None,
+    typer.Option(
+        "--yes",
+        metavar="[=all]",
+        help="Approve calls without asking, consequential ones only with --yes=all.",
+    ),
+]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option("--allow", metavar="GLOB", help="Tools that may be called without asking."),
+]
+Deny = Annotated[
+    list[str] | None,
+    typer.Option("--deny", metavar="GLOB", help="Tools that may never be called."),
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="The run's folder (runs/…).")
+]
+Constrain = Annotated[
+    Switch, typer.Option("--constrain", help="Hold calls to the tools' schemas while decoding.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Only JSON on stdout.")]
+
+
+@app.command()
+def run(
+    url: Url,
+    task: Annotated[str, typer.Argument(help="What to do, in words.")],
+    model: Model = None,
+    adapter: Adapter = None,
+    device: Device = None,
+    max_steps: MaxSteps = None,
+    instructions: Instructions = None,
+    browser: Browser = None,
+    cdp: Cdp = None,
+    headed: Headed = False,
+    origin: Origins = None,
+    yes: Yes = None,
+    allow: Allow = None,
+    deny: Deny = None,
+    out: Out = None,
+    constrain: Constrain = Switch.on,
+    json: Json = False,
+) -> None:
+    """Open a page and let the model do a task with the page's tools."""
+    from webmcp_agent.scenarios.commands import run_command
+    from webmcp_agent.scenarios.runner import RunSettings
+
+    if not task.strip():
+        _wrong("the task is empty: say what to do, in words")
+    settings = RunSettings(
+        page=_page_settings(browser, cdp, headed, origin, yes, allow, deny),
+        model=_model_settings(model, adapter, device, constrain),
+        max_steps=max_steps,
+        instructions=_text_or_file(instructions),
+    )
+    _exit(run_command, url, task, settings, out, json)
+
+
+@app.command()
+def chat(
+    url: Url,
+    model: Model = None,
+    adapter: Adapter = None,
+    device: Device = None,
+    max_steps: MaxSteps = None,
+    instructions: Instructions = None,
+    browser: Browser = None,
+    cdp: Cdp = None,
+    headed: Headed = False,
+    origin: Origins = None,
+    yes: Yes = None,
+    allow: Allow = None,
+    deny: Deny = None,
+    out: Out = None,
+    constrain: Constrain = Switch.on,
+) -> None:
+    """Several requests in one conversation; Ctrl-C stops, /help lists the commands."""
+    from webmcp_agent.scenarios.commands import chat_command
+    from webmcp_agent.scenarios.runner import RunSettings
+
+    settings = RunSettings(
+        page=_page_settings(browser, cdp, headed, origin, yes, allow, deny),
+        model=_model_settings(model, adapter, device, constrain),
+        max_steps=max_steps,
+        instructions=_text_or_file(instructions),
+    )
+    _exit(chat_command, url, settings, out)
+
+
+@app.command()
+def tools(
+    url: Url,
+    browser: Browser = None,
+    cdp: Cdp = None,
+    headed: Headed = False,
+    origin: Origins = None,
+    json: Json = False,
+) -> None:
+    """List what a page offers."""
+    from webmcp_agent.scenarios.commands import tools_command
+
+    _exit(tools_command, url, _page_settings(browser, cdp, headed, origin, None, None, None), json)
+
+
+@app.command()
+def call(
+    url: Url,
+    tool: Annotated[str, typer.Argument(help="The tool's name.")],
+    args: Annotated[str, typer.Option("--args", metavar="JSON", help="Its arguments.")] = "{}",
+    browser: Browser = None,
+    cdp: Cdp = None,
+    headed: Headed = False,
+    origin: Origins = None,
+    json: Json = False,
+) -> None:
+    """Call one tool, without a model. To name the call is to approve it."""
+    from webmcp_agent.scenarios.commands import call_command
+
+    settings = _page_settings(browser, cdp, headed, origin, Approval.all, None, None)
+    _exit(call_command, url, tool, _json_object(args), settings, json)
+
+
+@app.command()
+def shop(
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 for a free one.")] = 0,
+) -> None:
+    """Serve the demo shop; the first line is its address."""
+    from webmcp_agent.scenarios.commands import shop_command
+
+    _exit(shop_command, port)
+
+
+@app.command()
+def doctor(
+    browser: Browser = None,
+    get: Annotated[
+        bool, typer.Option("--get", help="Get a browser and the default model first.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """What is here, what is missing, and how to get it."""
+    from webmcp_agent.scenarios.commands import doctor_command
+
+    _exit(doctor_command, browser, get, json)
+
+
+@models_app.command("list")
+def models_list(json: Json = False) -> None:
+    """The models in the cache, and those that can be had by name."""
+    from webmcp_agent.scenarios.commands import models_list_command
+
+    _exit(models_list_command, json)
+
+
+@models_app.command("get")
+def models_get(
+    name: Annotated[str, typer.Argument(help="Hub id, .gguf file, or `default`.")],
+    adapter: Adapter = None,
+) -> None:
+    """Download a model and make it ready; can be stopped and goes on where it was."""
+    from webmcp_agent.scenarios.commands import models_get_command
+
+    _exit(models_get_command, name, adapter)
+
+
+@models_app.command("remove")
+def models_remove(name: Annotated[str, typer.Argument(help="As `models list` shows it.")]) -> None:
+    """Remove a model from the cache."""
+    from webmcp_agent.scenarios.commands import models_remove_command
+
+    _exit(models_remove_command, name)
+
+
+def _page_settings(
+    browser: str | None,
+    cdp: str | None,
+    headed: bool,
+    origin: list[str] | None,
+    yes: Approval | None,
+    allow: list[str] | None,
+    deny: list[str] | None,
+) -> "PageSettings":
+    from webmcp_agent.scenarios.runner import PageSettings
+
+    for one in origin or ():
+        if "://" not in one:
+            _wrong(f"--origin {one}: an origin has a scheme, such as https://{one}")
+    return PageSettings(
+        browser=browser,
+        cdp=cdp,
+        headed=headed,
+        origins=tuple(origin or ()),
+        approval="ask" if yes is None else "all" if yes is Approval.all else "yes",
+        allow=tuple(allow or ()),
+        deny=tuple(deny or ()),
+    )
+
+
+def _model_settings(
+    model: str | None, adapter: Path | None, device: str | None, constrain: Switch
+) -> "ModelSettings":
+    from webmcp_agent.scenarios.runner import ModelSettings
+
+    if adapter is not None and not (adapter / "adapter_config.json").is_file():
+        _wrong(f"--adapter {adapter}: there is no adapter_config.json in it")
+    return ModelSettings(
+        model=model, adapter=adapter, device=device, constrained=constrain is Switch.on
+    )
+
+
+def _text_or_file(text: str | None) -> str | None:
+    if text is None or not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        _wrong(f"--instructions {text}: {exc.strerror if isinstance(exc, OSError) else exc}")
+
+
+def _json_object(text: str) -> dict[str, object]:
+    import json as json_module
+
+    try:
+        value = json_module.loads(text)
+    except ValueError as exc:
+        _wrong(f"--args is no JSON: {exc}")
+    if not isinstance(value, dict):
+        _wrong(f"--args must be a JSON object such as {{}}, not {text[:80]}")
+    return value
+
+
+def _wrong(text: str) -> NoReturn:
+    """One line on stderr, and the exit code for wrong usage."""
+    typer.echo(f"Error: {text}", err=True)
+    raise typer.Exit(WRONG_USAGE)
+
+
+def _exit(command: "object", *args: object) -> NoReturn:
+    """Run a command with Ctrl-C as Stop, errors as one line, and leave with its code."""
+    from webmcp_agent.scenarios.commands import finished
+
+    raise typer.Exit(finished(command, *args))
+
+
+def main() -> None:
+    """The console script. A bare `--yes` is `--yes=most`: Typer has no optional values."""
+    arguments = sys.argv[1:]
+    limit = arguments.index("--") if "--" in arguments else len(arguments)
+    app(
+        [
+            "--yes=most" if at < limit and argument == "--yes" else argument
+            for at, argument in enumerate(arguments)
+        ]
+    )

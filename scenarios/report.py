@@ -1,0 +1,100 @@
+"""What a run leaves on disk: its stream, its trace and its summary, in a folder of its own.
+
+Lines are written as they happen, so that a run that is killed leaves what it had done; the summary
+lands by rename. Only the owner can read the folder.
+"""
+
+import json
+import os
+import re
+import time
+from pathlib import Path
+from typing import IO
+
+from pydantic import JsonValue
+
+from webmcp_agent.agent.stream import AgentStreamPart
+from webmcp_agent.agent.trace import TraceEvent
+from webmcp_agent.browser.tools import JsonObject
+
+TRACE_TEXT_LIMIT = 100_000
+"""Characters of each text that the trace keeps; a page can answer with megabytes."""
+
+PARTS_FILE = "parts.jsonl"
+TRACE_FILE = "trace.jsonl"
+SUMMARY_FILE = "summary.json"
+
+
+def new_run_folder(task: str, parent: Path = Path("runs")) -> Path:
+    """A folder name that is not taken: date, time and the first words of the task."""
+    words = re.sub(r"[^a-z0-9]+", "-", task.casefold()).strip("-")[:40].strip("-")
+    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{words or 'run'}"
+    path, n = parent / stem, 2
+    while path.exists():
+        path, n = parent / f"{stem}-{n}", n + 1
+    return path
+
+
+class RunFolder:
+    """The files of one run; close it when the run is over."""
+
+    def __init__(self, path: Path) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+        path.chmod(0o700)
+        self.path = path
+        self._parts = _private(path / PARTS_FILE)
+        self._trace = _private(path / TRACE_FILE)
+        self._began = time.perf_counter()
+
+    def part(self, part: AgentStreamPart) -> None:
+        """Add a part of the stream."""
+        _add_line(self._parts, part.to_json())
+
+    def trace(self, event: TraceEvent) -> None:
+        """Add a trace event, with the time since the run began and with long texts cut."""
+        line: JsonObject = {
+            "type": event.type,
+            "step": event.step,
+            "at_ms": round((time.perf_counter() - self._began) * 1000, 1),
+        }
+        if event.agent is not None:
+            line["agent"] = event.agent
+        _add_line(self._trace, line | {k: _bounded(v) for k, v in event.data.items()})
+
+    def summary(self, summary: JsonObject) -> None:
+        """Write the summary, whole or not at all."""
+        target = self.path / SUMMARY_FILE
+        unfinished = target.with_suffix(".tmp")
+        with _private(unfinished) as file:
+            json.dump(summary, file, ensure_ascii=False, indent=2)
+            file.write("\n")
+        unfinished.replace(target)
+
+    def close(self) -> None:
+        """Close the files."""
+        self._parts.close()
+        self._trace.close()
+
+
+def _private(path: Path) -> IO[str]:
+    """A new file that only its owner can read."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.chmod(path, 0o600)
+    return open(descriptor, "w", encoding="utf-8", errors="replace")
+
+
+def _add_line(file: IO[str], line: JsonObject) -> None:
+    file.write(json.dumps(line, ensure_ascii=False) + "\n")
+    file.flush()
+
+
+def _bounded(value: JsonValue) -> JsonValue:
+    match value:
+        case str() if len(value) > TRACE_TEXT_LIMIT:
+            return f"{value[:TRACE_TEXT_LIMIT]}… ({len(value)} characters)"
+        case list():
+            return [_bounded(item) for item in value]
+        case dict():
+            return {key: _bounded(item) for key, item in value.items()}
+        case _:
+            return value

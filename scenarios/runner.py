@@ -1,0 +1,280 @@
+"""Everything that a run needs, opened and closed in order: site, model, browser, page.
+
+The model loads while the browser starts. What a run did is told by its parts, never by the model.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from webmcp_agent.agent.adapter import LocalAdapter, create_local_adapter, size_text
+from webmcp_agent.agent.request import AgentDefinition, ChatMessage, RunRequest
+from webmcp_agent.agent.stream import AgentStreamPart, RunReport, report_of
+from webmcp_agent.agent.trace import TraceCallback, TraceEvent
+from webmcp_agent.browser.errors import NoWebMCP
+from webmcp_agent.browser.launch import open_chromium, open_page
+from webmcp_agent.browser.page_tools import PageTools
+from webmcp_agent.browser.policy import Approver, Policy
+from webmcp_agent.browser.tools import JsonObject
+from webmcp_agent.providers.abort import AbortController, AbortSignal
+from webmcp_agent.providers.base import (
+    Disposable,
+    LocalProvider,
+    NeedsDownload,
+    Unavailable,
+)
+from webmcp_agent.providers.detection import provider_from_name
+from webmcp_agent.providers.errors import ModelUnavailable
+from webmcp_agent.scenarios.report import RunFolder
+from webmcp_agent.scenarios.serve import resolve_start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageSettings:
+    """Which browser, and what may be done in it."""
+
+    browser: str | None = None
+    """Path or channel of a browser; None for the one that is found."""
+    cdp: str | None = None
+    """Address of a running browser to attach to."""
+    headed: bool = False
+    origins: tuple[str, ...] = ()
+    """Origins that may be used besides the start page's."""
+    approval: Literal["ask", "yes", "all"] = "ask"
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """Which model, and how it is run."""
+
+    model: str | None = None
+    """None for the default."""
+    adapter: Path | None = None
+    device: str | None = None
+    constrained: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """All of a run but its address and its request."""
+
+    page: PageSettings = field(default_factory=PageSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    max_steps: int | None = None
+    instructions: str | None = None
+
+
+class Told(Protocol):
+    """Who wants to know what is going on before the run begins."""
+
+    def say(self, label: str) -> None:
+        """What is going on now."""
+        ...
+
+    def advance(self, fraction: float) -> None:
+        """How far it is, 0 to 1."""
+        ...
+
+
+@dataclass(slots=True)
+class Spent:
+    """Where the time and the tokens of a run went, read off its trace."""
+
+    model_ms: float = 0.0
+    page_ms: float = 0.0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+
+    def add(self, event: TraceEvent) -> None:
+        """Take one event in. A sub-agent's own call is already in the call that handed it over."""
+        ms = event.data.get("ms")
+        if isinstance(ms, int | float):
+            if event.type == "reply":
+                self.model_ms += ms
+            elif event.type == "page" or (event.type == "call" and event.agent is None):
+                self.page_ms += ms
+        usage = event.data.get("usage")
+        if event.type == "reply" and isinstance(usage, dict):
+            for name in ("prompt_tokens", "cached_tokens", "completion_tokens"):
+                count = usage.get(name)
+                setattr(self, name, getattr(self, name) + (count if isinstance(count, int) else 0))
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """What a run did, and what it cost."""
+
+    report: RunReport
+    parts: tuple[AgentStreamPart, ...]
+    url: str
+    model: str
+    total_ms: float
+    spent: Spent
+
+    def summary(self, out: Path | None) -> JsonObject:
+        """The summary line of a run."""
+        spent, report = self.spent, self.report
+        own_ms = max(0.0, self.total_ms - spent.model_ms - spent.page_ms)
+        return {
+            "type": "summary",
+            "finish": report.finish,
+            "answer": report.answer,
+            "calls": [call.to_json() for call in report.calls],
+            "steps": report.steps,
+            "url": self.url,
+            "model": self.model,
+            "ms": {
+                "total": round(self.total_ms, 1),
+                "model": round(spent.model_ms, 1),
+                "page": round(spent.page_ms, 1),
+                "own": round(own_ms, 1),
+            },
+            "tokens": {
+                "prompt": spent.prompt_tokens,
+                "cached": spent.cached_tokens,
+                "completion": spent.completion_tokens,
+            },
+            "out": None if out is None else str(out),
+        }
+
+
+class Session:
+    """A page and a model, ready for requests."""
+
+    def __init__(self, tools: PageTools, provider: LocalProvider, settings: RunSettings) -> None:
+        self.tools = tools
+        self.provider = provider
+        self._trace: TraceCallback | None = None
+        fields: dict[str, object] = {"instructions": settings.instructions}
+        if settings.max_steps is not None:
+            fields["max_steps"] = settings.max_steps
+        self.adapter: LocalAdapter = create_local_adapter(
+            providers=[provider], trace=self._traced, **fields
+        )
+
+    def _traced(self, event: TraceEvent) -> None:
+        if self._trace is not None:
+            self._trace(event)
+
+    async def run(
+        self,
+        messages: Sequence[ChatMessage],
+        signal: AbortSignal,
+        *,
+        on_part: Callable[[AgentStreamPart], None],
+        on_trace: TraceCallback,
+        folder: RunFolder | None = None,
+        agent: AgentDefinition | None = None,
+    ) -> RunOutcome:
+        """Do the last request of `messages`; parts and trace go to the callbacks and the folder."""
+        spent = Spent()
+
+        def traced(event: TraceEvent) -> None:
+            spent.add(event)
+            if folder is not None:
+                folder.trace(event)
+            on_trace(event)
+
+        self._trace = traced
+        request = RunRequest(messages, self.tools, signal, agent)
+        parts: list[AgentStreamPart] = []
+        began = time.perf_counter()
+        async with aclosing(self.adapter.run(request)) as stream:
+            async for part in stream:
+                parts.append(part)
+                if folder is not None:
+                    folder.part(part)
+                on_part(part)
+        return RunOutcome(
+            report=report_of(parts),
+            parts=tuple(parts),
+            url=self.tools.url,
+            model=self.provider.label,
+            total_ms=(time.perf_counter() - began) * 1000,
+            spent=spent,
+        )
+
+
+@asynccontextmanager
+async def open_tools(
+    url: str, settings: PageSettings, *, approve: Approver | None = None
+) -> AsyncGenerator[PageTools]:
+    """The tools of a page, in a browser of its own that is closed at the end.
+
+    `url` may be `shop:`, a local file or folder. Raises `BrowserError` and `ScenarioError`;
+    `NoWebMCP` when neither browser nor page offers a model context."""
+    async with AsyncExitStack() as stack:
+        start = stack.enter_context(resolve_start(url))
+        browser = await stack.enter_async_context(
+            open_chromium(browser=settings.browser, headed=settings.headed, cdp=settings.cdp)
+        )
+        policy = Policy(
+            mode=settings.approval,
+            allow=settings.allow,
+            deny=settings.deny,
+            origins=settings.origins,
+            approve=approve,
+        )
+        tools = await stack.enter_async_context(open_page(browser, start, policy=policy))
+        if not await tools.has_webmcp():
+            raise NoWebMCP(
+                f"{url} has no WebMCP here: the page offers no model context. It needs an https or "
+                "localhost address, and a Chromium from 150 on or a polyfill of its own."
+            )
+        yield tools
+
+
+@asynccontextmanager
+async def open_session(
+    url: str,
+    settings: RunSettings,
+    *,
+    told: Told,
+    signal: AbortSignal,
+    approve: Approver | None = None,
+) -> AsyncGenerator[Session]:
+    """A page and a ready model. The model loads while the browser starts; both are freed."""
+    provider = provider_from_name(
+        settings.model.model,
+        adapter=settings.model.adapter,
+        device=settings.model.device,
+        constrained=settings.model.constrained,
+    )
+    own = AbortController()
+    loading = asyncio.create_task(
+        load_model(provider, told, AbortSignal.any([signal, own.signal])), name="load the model"
+    )
+    try:
+        async with open_tools(url, settings.page, approve=approve) as tools:
+            await loading
+            yield Session(tools, provider, settings)
+    finally:
+        own.abort("the session ends")
+        if not loading.done():
+            with contextlib.suppress(Exception):
+                await loading
+        if isinstance(provider, Disposable):
+            provider.dispose()
+
+
+async def load_model(provider: LocalProvider, told: Told, signal: AbortSignal) -> None:
+    """Make a provider ready, downloading what is missing: to start a run is to ask for it."""
+    state = await provider.availability()
+    match state:
+        case Unavailable():
+            raise ModelUnavailable(state.reason)
+        case NeedsDownload(cached=False):
+            told.say(f"getting the model, {size_text(state.bytes)}")
+        case NeedsDownload():
+            told.say("loading the model")
+        case _:
+            pass
+    await provider.prepare(told.advance, signal)
