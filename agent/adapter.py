@@ -4,12 +4,12 @@ A switch runs no call again: what was done so far becomes history, and the run i
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
 
 from webmcp_agent.agent.history import messages_of
-from webmcp_agent.agent.loop import LocalLoopOptions, Progress, continue_run
+from webmcp_agent.agent.loop import Progress, continue_run
+from webmcp_agent.agent.options import LocalLoopOptions
 from webmcp_agent.agent.request import AgentDefinition, AgentRunRequest, ChatMessage
 from webmcp_agent.agent.stream import AgentStreamPart, Finish, MessageStart, RunError
 from webmcp_agent.agent.trace import TraceCallback
@@ -177,13 +177,15 @@ class LocalAdapter:
                 self._loop_options(provider),
                 Progress(started - open_message, started, open_message),
             )
-            async with aclosing(stream):
+            try:
                 async for part in stream:
                     if isinstance(part, RunError) and broken_of(provider):
                         failed = part
                         break
                     parts.append(part)
                     yield part
+            finally:
+                await stream.aclose()
             if failed is None:
                 return
 

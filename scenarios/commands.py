@@ -34,6 +34,7 @@ from webmcp_agent.scenarios.console import (
     progress_console,
     results_console,
     seconds,
+    write_json,
 )
 from webmcp_agent.scenarios.doctor import examine, get_browser
 from webmcp_agent.scenarios.errors import ScenarioError, WrongUsage
@@ -117,7 +118,7 @@ async def run_command(
         summary = outcome.summary(folder.path)
         folder.summary(summary)
     if as_json:
-        print(json.dumps(summary, ensure_ascii=False), flush=True)
+        write_json(summary)
     else:
         print_calls(console, outcome.report.calls)
         for line in state:
@@ -186,7 +187,7 @@ async def tools_command(
     async with open_tools(url, settings) as page:
         tools = await page.list_tools()
     if as_json:
-        print(json.dumps([tool_json(tool) for tool in tools], ensure_ascii=False))
+        write_json([tool_json(tool) for tool in tools])
     else:
         print_tools(results_console(), tools)
     return DONE
@@ -241,7 +242,7 @@ async def call_command(
         }
         aborted = signal.aborted
     if as_json:
-        print(json.dumps(line, ensure_ascii=False))
+        write_json(line)
     else:
         console = results_console()
         console.print(Text(f"{line['outcome']}  {seconds(ms)}", style="green" if ok else "red"))
@@ -254,7 +255,7 @@ async def call_command(
 async def shop_command(interrupt: Interrupt, port: int) -> int:
     """Serve the demo shop until Ctrl-C."""
     with serve_folder(SHOP, port=port) as url, interrupt.stoppable() as signal:
-        print(url, flush=True)
+        results_console().print(Text(url))
         await signal.wait()
     return DONE
 
@@ -272,7 +273,7 @@ async def doctor_command(
             progress.done()
     findings = await examine(browser)
     if as_json:
-        print(json.dumps([finding.to_json() for finding in findings], ensure_ascii=False))
+        write_json([finding.to_json() for finding in findings])
     else:
         console = results_console()
         for finding in findings:
@@ -294,7 +295,7 @@ async def models_list_command(interrupt: Interrupt, as_json: bool) -> int:
             {"name": m.name, "cached": m.cached, "bytes": m.bytes, "default": m.default}
             for m in models
         ]
-        print(json.dumps(rows))
+        write_json(rows)
         return DONE
     console = results_console()
     for model in models:
@@ -340,7 +341,7 @@ def _approver(progress: Progress) -> Approver | None:
 
 
 def _print_json(part: AgentStreamPart) -> None:
-    print(json.dumps(part.to_json(), ensure_ascii=False), flush=True)
+    write_json(part.to_json())
 
 
 def _nothing(_: object) -> None:

@@ -94,6 +94,12 @@ def progress_console() -> Console:
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
+def write_json(value: JsonValue) -> None:
+    """One line of JSON on stdout, at once, so that whoever reads along sees it."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
 class Progress:
     """One line of what is going on, with a spinner in a terminal and plain lines elsewhere."""
 

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from webmcp_agent.agent.loop import LocalLoopOptions, run_local_agent
+from webmcp_agent.agent.loop import run_local_agent
+from webmcp_agent.agent.options import LocalLoopOptions
 from webmcp_agent.agent.request import (
     AgentDefinition,
     AgentRunRequest,

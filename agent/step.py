@@ -1,0 +1,505 @@
+"""The state of a run and the work of its steps that emits nothing.
+
+A step reads the page, fits, generates, parses and checks until a reply can be used, with at most
+one repair and one correction; then its calls run through here. Every wait on foreign code is raced
+against Stop and a limit.
+"""
+
+import inspect
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+
+from pydantic import JsonValue
+
+from webmcp_agent.agent.corrections import (
+    claims_success,
+    echoes,
+    ignores_failure,
+    is_action,
+    told_tool,
+)
+from webmcp_agent.agent.delegation import agent_tools, sub_request
+from webmcp_agent.agent.fitting import fit, tool_plan
+from webmcp_agent.agent.foreign_text import clean, cut_result, wrap_untrusted
+from webmcp_agent.agent.options import LocalLoopOptions
+from webmcp_agent.agent.prompt import system_prompt
+from webmcp_agent.agent.racing import StopPressed, TooLate, race
+from webmcp_agent.agent.ranking import rank_tools
+from webmcp_agent.agent.repair import problem_text, unknown_tool
+from webmcp_agent.agent.repetition import Repetition
+from webmcp_agent.agent.request import AgentDefinition, AgentRunRequest
+from webmcp_agent.agent.schema import read_schema
+from webmcp_agent.agent.stream import (
+    AgentStreamPart,
+    Finish,
+    RunError,
+    RunErrorCode,
+    nested_value,
+    report_of,
+)
+from webmcp_agent.agent.tool_calls import ParsedReply, parse_tool_calls, visible_text, write_call
+from webmcp_agent.agent.trace import TraceCallback, TraceEvent, TraceType
+from webmcp_agent.agent.validation import InvalidArgs, validate_args
+from webmcp_agent.agent.wording import (
+    APOLOGY,
+    EMPTY,
+    FAILED,
+    NO_CLAIM,
+    NO_PAGE,
+    NOT_CALLED,
+    RESTATE,
+    RESULT_LIMIT,
+    STOPPED,
+    TOO_LONG,
+    TOO_SLOW,
+    YOU_DO_IT,
+    cut,
+    gist,
+    one_line,
+)
+from webmcp_agent.browser.tools import JsonObject, PageContext, PageTool, ToolFail, ToolOk
+from webmcp_agent.providers.abort import AbortController, AbortSignal
+from webmcp_agent.providers.base import (
+    ChatTurn,
+    Fits,
+    GenerateRequest,
+    GenerateResult,
+    LocalProvider,
+    PromptParts,
+    ToolConstraint,
+    Usage,
+    call_format_of,
+)
+from webmcp_agent.providers.errors import NotReady, PromptTooLong
+
+TOOLS_LIMIT_MS = 10_000
+PAGE_LIMIT_MS = 2_000
+FITS_LIMIT_MS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply that can be used: calls to run, or prose that ends the run."""
+
+    text: str
+    """What is shown to the person; empty for nothing."""
+    prose: str
+    calls: list[tuple[PageTool, JsonObject]]
+    finish: Finish | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Why a reply cannot be used, and the text that goes back to the model."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the page offers in this step, and the sub-agents with it."""
+
+    tools: dict[str, PageTool]
+    agents: dict[str, AgentDefinition]
+    page: PageContext | None
+
+
+RunNested = Callable[
+    [LocalProvider, AgentRunRequest, LocalLoopOptions], AsyncGenerator[AgentStreamPart]
+]
+
+
+@dataclass(slots=True)
+class Run:
+    """The state of one run, and the work of one step that emits nothing."""
+
+    provider: LocalProvider
+    req: AgentRunRequest
+    options: LocalLoopOptions
+    ask: str
+    turns: list[ChatTurn]
+    run_nested: RunNested
+    """The loop itself, for sub-agents."""
+    step: int = 0
+    repetition: Repetition = field(default_factory=Repetition)
+    recent: list[str] = field(default_factory=list[str])
+    """Names of called tools, newest first."""
+    results: list[str] = field(default_factory=list[str])
+    """Every answer, oldest first."""
+    failure: tuple[str, str] | None = None
+    """Name and error of the newest call, when it failed."""
+    offer: Offer = field(default_factory=lambda: Offer({}, {}, None))
+    warned: set[str] = field(default_factory=set[str])
+
+    # --- a step up to its reply ------------------------------------------------------------
+
+    async def reply_for_step(self) -> "Reply | Finish | RunError":
+        """Generate until a reply can be used: at most one repair and one correction."""
+        try:
+            await self._read_page()
+            return await self._usable_reply()
+        except StopPressed:
+            return Finish("aborted")
+        except _RunFailed as failed:
+            return RunError(failed.code, failed.text)
+
+    async def _read_page(self) -> None:
+        """Read tools and page afresh."""
+        began = time.perf_counter()
+        try:
+            tools = await race(_awaited(self.req.tools), self.req.signal, TOOLS_LIMIT_MS)
+        except StopPressed:
+            raise
+        except TooLate:
+            raise _RunFailed("unavailable", NO_PAGE.format(reason="no answer")) from None
+        except Exception as exc:  # a source is foreign code
+            raise _RunFailed("unavailable", NO_PAGE.format(reason=one_line(str(exc)))) from exc
+        try:
+            page = await race(self.req.page(), self.req.signal, PAGE_LIMIT_MS)
+        except StopPressed:
+            raise
+        except Exception:  # noqa: BLE001  # the page line is left out, the run goes on
+            page = None
+        agent = self.req.agent
+        named: dict[str, PageTool] = {}
+        for tool in tools:
+            if tool.name in named:
+                self._warn(f"double:{tool.name}", f"a second tool named {tool.name} was left out")
+            elif agent is None or agent.tools is None or tool.name in agent.tools:
+                named[tool.name] = tool
+        handed = agent_tools(agent.agents if agent else (), list(named.values()))
+        for tool in named.values():
+            for warning in read_schema(tool.input_schema)[1]:
+                self._warn(f"{tool.fingerprint}{tool.name}:{warning}", f"{tool.name}: {warning}")
+        named |= {name: tool for name, (_, tool) in handed.items()}
+        self.offer = Offer(named, {name: sub for name, (sub, _) in handed.items()}, page)
+        self.trace("page", ms=_ms(began), tools=len(named))
+
+    async def _usable_reply(self) -> "Reply | RunError":
+        scratch: list[ChatTurn] = []
+        corrected = repaired = refitted = False
+        while True:
+            # 3, 4 Rank and fit.
+            prompt = await self._fitted(scratch)
+            # 5 Generate.
+            try:
+                result = await self._generate(prompt)
+            except PromptTooLong:
+                if refitted:
+                    raise _RunFailed("prompt-too-long", TOO_LONG) from None
+                refitted = True
+                continue
+            # 6 Read before showing.
+            reply = parse_tool_calls(
+                result.text,
+                list(self.offer.tools.values()),
+                tools_inline=self.options.tools_inline,
+                finish_reason=result.finish_reason,
+            )
+            self.trace(
+                "parsed",
+                calls=[{"name": call.name, "args": call.args} for call in reply.calls],
+                errors=list(reply.errors),
+                repairs=list(reply.repairs),
+            )
+            checked = self._check(reply, [tool.name for tool in prompt.tools])
+            # 8 Repair, once per step.
+            if isinstance(checked, _Problem):
+                self.trace("repair", kind=checked.kind, text=checked.text, used=repaired)
+                if repaired:
+                    return Reply(APOLOGY, "", [], Finish("repair-failed"))
+                repaired = True
+                said = cut(visible_text(result.text), RESULT_LIMIT) or "(empty)"
+                scratch += [
+                    ChatTurn("assistant", said),
+                    ChatTurn("tool", checked.text, reply.asked or "error"),
+                ]
+                continue
+            if checked:
+                return Reply(reply.text, reply.text, checked)
+            # 7 Corrections, once per step.
+            if not corrected and (wrong := self._correction(reply.text, prompt)):
+                kind, text = wrong
+                self.trace("correction", kind=kind, text=text)
+                corrected = True
+                scratch += [ChatTurn("assistant", reply.text), ChatTurn("user", text)]
+                continue
+            return Reply(self._shown(reply.text, result), reply.text, [], Finish("stop"))
+
+    async def _fitted(self, scratch: Sequence[ChatTurn]) -> PromptParts:
+        options, offer, agent = self.options, self.offer, self.req.agent
+        ranked = rank_tools(
+            list(offer.tools.values()), self.ask, options.max_tools, recent=self.recent
+        )
+
+        def render(count: int, turns: Sequence[ChatTurn]) -> PromptParts:
+            shown = tuple(ranked[:count])
+            system = system_prompt(
+                tools=shown,
+                total=len(offer.tools),
+                page=offer.page,
+                instructions=(agent.instructions if agent else None) or options.instructions,
+                agents=agent.agents if agent else (),
+                call_format=call_format_of(self.provider),
+                tools_inline=options.tools_inline,
+            )
+            return PromptParts(system, tuple(turns), shown)
+
+        async def fits(prompt: PromptParts) -> bool:
+            if not isinstance(self.provider, Fits):
+                return True
+            return await race(self.provider.fits(prompt), self.req.signal, FITS_LIMIT_MS)
+
+        try:
+            fitting = await fit(
+                render, fits, self.turns, scratch, tool_plan(len(ranked), options.max_tools)
+            )
+        except StopPressed:
+            raise
+        except TooLate:
+            reason = "measuring the prompt took too long"
+            raise _RunFailed("provider-failed", FAILED.format(reason=reason)) from None
+        except Exception as exc:  # a provider is foreign code
+            raise _failed(exc) from exc
+        self.trace("fit", tries=[list(one) for one in fitting.tries])
+        if fitting.prompt is None:
+            raise _RunFailed("prompt-too-long", TOO_LONG)
+        return fitting.prompt
+
+    async def _generate(self, prompt: PromptParts) -> GenerateResult:
+        shown = [self.offer.tools[tool.name] for tool in prompt.tools]
+        self.trace(
+            "request",
+            system=prompt.system,
+            turns=[
+                {"role": t.role, "content": t.content, **({"name": t.name} if t.name else {})}
+                for t in prompt.messages
+            ],
+            tools=[tool.name for tool in shown],
+            not_shown=len(self.offer.tools) - len(shown),
+        )
+        began = time.perf_counter()
+        own = AbortController()
+        try:
+            result = await race(
+                self.provider.generate(
+                    GenerateRequest(
+                        system=prompt.system,
+                        messages=prompt.messages,
+                        tools=prompt.tools,
+                        signal=AbortSignal.any([self.req.signal, own.signal]),
+                        constraints=tuple(_constraint(tool) for tool in shown),
+                    )
+                ),
+                self.req.signal,
+                self.options.step_timeout_ms,
+            )
+        except (StopPressed, PromptTooLong):
+            raise
+        except TooLate:
+            raise _RunFailed("timeout", TOO_SLOW) from None
+        except NotReady as exc:
+            reason = one_line(str(exc)) or "it is not loaded"
+            raise _RunFailed("not-ready", FAILED.format(reason=reason)) from exc
+        except Exception as exc:  # a provider is foreign code
+            raise _failed(exc) from exc
+        finally:
+            # Also when the run itself is cancelled or closed: the generation must not go on.
+            own.abort("the step is over")
+        self.trace(
+            "reply",
+            text=result.text,
+            finish_reason=result.finish_reason,
+            usage=_usage(result.usage),
+            ms=_ms(began),
+        )
+        return result
+
+    def _check(
+        self, reply: ParsedReply, shown: Sequence[str]
+    ) -> "list[tuple[PageTool, JsonObject]] | _Problem":
+        """The calls with their checked arguments, or the first problem; none runs then."""
+        if reply.errors:
+            return _Problem("unreadable", problem_text(reply.errors[0]))
+        if not reply.calls and not reply.text.strip():
+            return _Problem("empty", EMPTY)
+        for call in reply.calls:
+            if call.name not in self.offer.tools:
+                return _Problem(
+                    "unknown-tool", unknown_tool(call.name, shown, list(self.offer.tools))
+                )
+        checked: list[tuple[PageTool, JsonObject]] = []
+        for call in reply.calls:
+            tool = self.offer.tools[call.name]
+            valid = validate_args(tool, call.args)
+            if valid.changes or valid.warnings:
+                self.trace(
+                    "args",
+                    tool=tool.name,
+                    changes=list(valid.changes),
+                    warnings=list(valid.warnings),
+                )
+            if isinstance(valid, InvalidArgs):
+                return _Problem("invalid-args", problem_text(valid.message))
+            checked.append((tool, valid.args))
+        return checked
+
+    def _correction(self, text: str, prompt: PromptParts) -> tuple[str, str] | None:
+        """What is wrong with a plain reply, as (kind, text to send back)."""
+        if self.failure is not None:
+            name, error = self.failure
+            if ignores_failure(text, error):
+                closed = error if error.rstrip().endswith((".", "!", "?", "…")) else f"{error}."
+                return "a", NO_CLAIM.format(name=name, error=closed)
+        tools = list(self.offer.tools.values())
+        if not is_action(self.ask, tools):
+            return None
+        shown = [self.offer.tools[tool.name] for tool in prompt.tools]
+        if told := told_tool(text, shown):
+            return "b", YOU_DO_IT.format(tool=told)
+        if not self.results and claims_success(text):
+            return "d", NOT_CALLED
+        return None
+
+    def _shown(self, text: str, result: GenerateResult) -> str:
+        """A plain reply as the person sees it; an echo is replaced by the last result's gist."""
+        if echoes(text, self.results) and (short := gist(self.results[-1])):
+            return short
+        return f"{text}…" if result.finish_reason == "length" else text
+
+    # --- calls ------------------------------------------------------------------------------
+
+    async def call(self, tool: PageTool, args: JsonObject, call_id: str) -> ToolOk | ToolFail:
+        """Run one checked call; whatever happens becomes an answer."""
+        began = time.perf_counter()
+        own = AbortController()
+        try:
+            answer = await race(
+                self._sent(tool, args, call_id, AbortSignal.any([self.req.signal, own.signal])),
+                self.req.signal,
+            )
+        except StopPressed:
+            answer = ToolFail("cancelled", STOPPED)
+        except Exception as exc:  # noqa: BLE001  # a source is foreign code
+            answer = ToolFail("no-answer", one_line(clean(str(exc)), 500) or type(exc).__name__)
+        finally:
+            own.abort("the call is over")
+        if isinstance(answer, ToolFail):
+            answer = replace(answer, message=one_line(clean(answer.message), 500))
+        outcome = "ok" if isinstance(answer, ToolOk) else answer.code
+        self.trace("call", name=tool.name, args=args, outcome=outcome, ms=_ms(began))
+        return answer
+
+    async def _sent(
+        self, tool: PageTool, args: JsonObject, call_id: str, signal: AbortSignal
+    ) -> ToolOk | ToolFail:
+        if sub := self.offer.agents.get(tool.name):
+            return await self._delegated(sub, str(args.get("task", "")), call_id)
+        return await self.req.call_tool(tool.name, args, call_id=call_id, signal=signal)
+
+    async def _delegated(self, sub: AgentDefinition, task: str, call_id: str) -> ToolOk | ToolFail:
+        """Hand a task to a sub-agent: the loop itself, on the same page, with its own tools."""
+        nested = sub_request(self.req, sub, task, call_id)
+        options = replace(self.options, instructions=None, trace=self._nested_trace(sub.id))
+        parts: list[AgentStreamPart] = []
+        async with aclosing(self.run_nested(self.provider, nested, options)) as stream:
+            async for part in stream:
+                parts.append(part)
+        report = report_of(parts)
+        if report.finish == "stop":
+            return ToolOk(report.answer, nested_value(report))
+        if report.finish == "aborted":
+            return ToolFail("cancelled", STOPPED)
+        return ToolFail("failed", report.error or report.answer or report.finish)
+
+    def readable(self, tool: PageTool, text: str) -> str:
+        """An answer as the model reads it, whole: harmless, and marked when others wrote it."""
+        said = clean(text)
+        return wrap_untrusted(said) if tool.untrusted else said
+
+    def remember(self, name: str, args: JsonObject, said: str, failed: bool) -> str:
+        """Take a finished call into the run's memory: `new`, `first` repeat, or `again`."""
+        self.recent.insert(0, name)
+        self.results.append(said)
+        self.failure = (name, said) if failed else None
+        times = self.repetition.seen(name, args, said)
+        if times != "new":
+            self.trace("repeat", name=name, args=args, times=times)
+        return times
+
+    def add_step_turns(
+        self, prose: str, ran: Sequence[tuple[str, JsonObject, str]], notes: Sequence[str]
+    ) -> None:
+        """What the next step sees of this one, and the request again."""
+        written = [write_call(name, args, call_format_of(self.provider)) for name, args, _ in ran]
+        self.turns.append(
+            ChatTurn("assistant", "\n".join(piece for piece in (prose, *written) if piece))
+        )
+        self.turns += [
+            ChatTurn("tool", cut_result(said, RESULT_LIMIT), name) for name, _, said in ran
+        ]
+        self.turns.append(ChatTurn("user", "\n".join([*notes, RESTATE.format(request=self.ask)])))
+
+    # --- trace ------------------------------------------------------------------------------
+
+    def trace(self, type: TraceType, **data: JsonValue) -> None:
+        """Tell the trace callback, if there is one; what it raises changes nothing."""
+        if self.options.trace is None:
+            return
+        try:
+            self.options.trace(TraceEvent(type, self.step, data))
+        except Exception:  # noqa: BLE001  # watching must not change a run
+            return
+
+    def _nested_trace(self, agent: str) -> TraceCallback | None:
+        outer = self.options.trace
+        if outer is None:
+            return None
+        return lambda event: outer(replace(event, agent=event.agent or agent))
+
+    def _warn(self, key: str, text: str) -> None:
+        if key not in self.warned:
+            self.warned.add(key)
+            self.trace("warning", text=text)
+
+
+class _RunFailed(Exception):
+    """The run ends with an `error` part; never leaves this module."""
+
+    def __init__(self, code: RunErrorCode, text: str) -> None:
+        super().__init__(text)
+        self.code: RunErrorCode = code
+        self.text = text
+
+
+def _failed(exc: BaseException) -> _RunFailed:
+    reason = one_line(str(exc)) or type(exc).__name__
+    return _RunFailed("provider-failed", FAILED.format(reason=reason))
+
+
+async def _awaited(
+    tools: Callable[[], Sequence[PageTool] | Awaitable[Sequence[PageTool]]],
+) -> Sequence[PageTool]:
+    found = tools()
+    return await found if inspect.isawaitable(found) else found
+
+
+def _constraint(tool: PageTool) -> ToolConstraint:
+    return ToolConstraint(tool.name, read_schema(tool.input_schema)[0], tool.fingerprint)
+
+
+def _usage(usage: Usage | None) -> JsonValue:
+    if usage is None:
+        return None
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "completion_tokens": usage.completion_tokens,
+    }
+
+
+def _ms(began: float) -> float:
+    return round((time.perf_counter() - began) * 1000, 3)
