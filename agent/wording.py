@@ -111,10 +111,10 @@ def _gist_of_object(value: dict[str, JsonValue]) -> str:
     for key, member in value.items():
         if isinstance(member, list):
             return _counted(member, key)
-    plain = {k: v for k, v in value.items() if not isinstance(v, dict | list)}
     return ", ".join(
-        f"{k}: {v if isinstance(v, str) else json.dumps(v, ensure_ascii=False)}"
-        for k, v in plain.items()
+        f"{key}: {_spelled(member)}"
+        for key, member in value.items()
+        if not isinstance(member, dict | list)
     )
 
 
@@ -134,11 +134,14 @@ def _label(item: JsonValue) -> str:
             for key in _LABELS:
                 member = item.get(key)
                 if isinstance(member, str | int | float) and str(member).strip():
-                    return str(member)
+                    return _spelled(member)
             return ""
         case list() | None:
             return ""
-        case bool():
-            return "true" if item else "false"
         case _:
-            return str(item)
+            return _spelled(item)
+
+
+def _spelled(value: str | int | float | None) -> str:
+    """Text as it is, anything else as JSON spells it."""
+    return value if isinstance(value, str) else json.dumps(value)
