@@ -35,7 +35,7 @@ ECHO_FROM = 40
 ECHO_SHARE = 0.8
 """Share of a reply that a result inside it fills."""
 ECHO_SIMILARITY = 0.9
-EXACT_UP_TO = 400
+EXACT_UP_TO = 200
 """Characters up to which similarity is an alignment, whose cost grows with the square."""
 
 _ERROR_HEAD = re.compile(r"\s*Error \[[a-z-]*\]:")

@@ -134,13 +134,13 @@ def _remembered_text(keyed: _ByFingerprint) -> _ToolText:
 
 def _read_text(tool: PageTool) -> _ToolText:
     counts: Counter[str] = Counter()
-    for text, weight in (
-        (tool.name, NAME_WEIGHT),
-        (tool.title or "", NAME_WEIGHT),
-        (tool.description, DESCRIPTION_WEIGHT),
-        *((text, PARAMETER_WEIGHT) for text in _parameter_texts(tool)),
+    for texts, weight in (
+        ((tool.name, tool.title or ""), NAME_WEIGHT),
+        ((tool.description,), DESCRIPTION_WEIGHT),
+        (_parameter_texts(tool), PARAMETER_WEIGHT),
     ):
-        for term in terms(clean(text)[:DESCRIPTION_LIMIT]):
+        read = "\n".join(clean(text)[:DESCRIPTION_LIMIT] for text in texts)
+        for term in terms(read):
             counts[term] += weight
     return _ToolText(dict(counts), counts.total())
 

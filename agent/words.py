@@ -6,6 +6,7 @@ function is linear in its input and takes any text.
 
 import re
 import unicodedata
+from functools import lru_cache
 
 STOP_WORDS = frozenset(
     "a an and are as at be by can could do does for from have how i in is it its me my of on or "
@@ -29,6 +30,7 @@ _WITH_APOSTROPHES = str.maketrans(_APOSTROPHES)
 _PLAIN = str.maketrans(_APOSTROPHES | dict.fromkeys('*`"“”„«»', ""))
 
 
+@lru_cache(maxsize=4096)
 def stem(word: str) -> str:
     """A folded word without its English plural and then verb ending, so that forms fall together.
 

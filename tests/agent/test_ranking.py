@@ -29,7 +29,11 @@ SHOP = [
     _tool("add_to_cart", "Put the open product into the cart.", quantity="How many"),
     _tool("view_cart", "Show what is in the cart and what it costs."),
     _tool("apply_coupon", "Use a coupon code for a discount.", code="The coupon's code"),
-    _tool("start_checkout", "Begin to pay.", email="Where to send the receipt"),
+    _tool(
+        "start_checkout",
+        "Begin the checkout: delivery and payment.",
+        email="Where to send the receipt",
+    ),
     _tool("set_language", "Set the language of the site.", language="English, German or French"),
     _tool("track_order", "Tell where a parcel is.", number="The order's number"),
     _tool("newsletter_signup", "Get news by mail.", email="Mail address"),
