@@ -73,7 +73,7 @@ GO_AHEAD = _pattern(
 TELL_WORDS = _pattern(
     r"\b(?:you (?:can|could|should|need to|have to|must|may|might|will need to)|you'll need to"
     r"|please|simply|just|try|click|press|tap|hit|select|choose|use|using|go to|head to|visit|open"
-    r"|navigate|clicking|pressing|tapping|by selecting|selecting)\b"
+    r"|navigate|clicking|pressing|tapping|selecting)\b"
 )
 """A sentence that says what the person can do."""
 
