@@ -108,6 +108,13 @@ def wrap_untrusted(text: str) -> str:
     return f"{OPEN_PAGE_CONTENT} {inside} {CLOSE_PAGE_CONTENT}"
 
 
+def unwrapped(text: str) -> str:
+    """What `wrap_untrusted` was given; other text as it is."""
+    if text.startswith(OPEN_PAGE_CONTENT) and text.endswith(CLOSE_PAGE_CONTENT):
+        return text[len(OPEN_PAGE_CONTENT) : -len(CLOSE_PAGE_CONTENT)].strip()
+    return text
+
+
 def cut_result(text: str, limit: int) -> str:
     """`text` at most `limit` characters, a "…" in place of what is missing.
 

@@ -123,7 +123,7 @@ async def continue_run(
             times = run.remember(tool.name, args, said, isinstance(answer, ToolFail))
             if times == "again":
                 yield MessageStart(f"m{message + 1}")
-                yield TextDelta(CIRCLES.format(gist=gist(said)).strip())
+                yield TextDelta(CIRCLES.format(gist=gist(run.results[-1])).strip())
                 yield Finish("loop")
                 return
             if times == "first":

@@ -22,7 +22,7 @@ from webmcp_agent.agent.corrections import (
 )
 from webmcp_agent.agent.delegation import agent_tools, sub_request
 from webmcp_agent.agent.fitting import fit, tool_plan
-from webmcp_agent.agent.foreign_text import clean, cut_result, wrap_untrusted
+from webmcp_agent.agent.foreign_text import clean, cut_result, unwrapped, wrap_untrusted
 from webmcp_agent.agent.options import LocalLoopOptions
 from webmcp_agent.agent.prompt import system_prompt
 from webmcp_agent.agent.racing import StopPressed, TooLate, race
@@ -423,7 +423,7 @@ class Run:
     def remember(self, name: str, args: JsonObject, said: str, failed: bool) -> str:
         """Take a finished call into the run's memory: `new`, `first` repeat, or `again`."""
         self.recent.insert(0, name)
-        self.results.append(said)
+        self.results.append(unwrapped(said))
         self.failure = (name, said) if failed else None
         times = self.repetition.seen(name, args, said)
         if times != "new":

@@ -6,12 +6,11 @@ tail and length when they are long, so that nothing hides; all of it can be seen
 
 import json
 from collections.abc import Awaitable, Callable
-from typing import Literal
 
 from rich.console import Console
 from rich.text import Text
 
-from webmcp_agent.browser.policy import Approver, PendingCall
+from webmcp_agent.browser.policy import Approval, Approver, PendingCall
 from webmcp_agent.scenarios.console import Progress, printable, shortened
 
 ReadLine = Callable[[str], Awaitable[str | None]]
@@ -20,7 +19,7 @@ ReadLine = Callable[[str], Awaitable[str | None]]
 VALUE_LIMIT = 400
 """Characters of one argument that are shown unasked."""
 
-ANSWERS: dict[str, Literal["yes", "always", "no", "stop"]] = {
+ANSWERS: dict[str, Approval] = {
     "y": "yes",
     "yes": "yes",
     "a": "always",
@@ -32,10 +31,18 @@ ANSWERS: dict[str, Literal["yes", "always", "no", "stop"]] = {
 }
 
 
-def terminal_approver(console: Console, progress: Progress, read_line: ReadLine) -> Approver:
-    """An approver that asks on `console`; an end of input means stop."""
+def terminal_approver(
+    console: Console, progress: Progress, read_line: ReadLine, press_stop: Callable[[], None]
+) -> Approver:
+    """An approver that asks on `console`; `stop` and an end of input press Stop."""
 
-    async def approve(call: PendingCall) -> Literal["yes", "always", "no", "stop"]:
+    async def approve(call: PendingCall) -> Approval:
+        answer = await ask(call)
+        if answer == "stop":
+            press_stop()
+        return answer
+
+    async def ask(call: PendingCall) -> Approval:
         progress.done()
         _show(console, call, VALUE_LIMIT)
         while True:

@@ -59,7 +59,7 @@ Adapter = Annotated[
     Path | None, typer.Option("--adapter", help="A peft adapter for the model.", metavar="PATH")
 ]
 Device = Annotated[
-    str | None, typer.Option("--device", help="cpu, cuda, cuda:1, mps; found by itself otherwise.")
+    str, typer.Option("--device", help="auto, cpu, cuda, cuda:1, mps.", metavar="NAME")
 ]
 MaxSteps = Annotated[int | None, typer.Option("--max-steps", min=1, help="Model steps (6).")]
 Instructions = Annotated[
@@ -109,7 +109,7 @@ def run(
     task: Annotated[str, typer.Argument(help="What to do, in words.")],
     model: Model = None,
     adapter: Adapter = None,
-    device: Device = None,
+    device: Device = "auto",
     max_steps: MaxSteps = None,
     instructions: Instructions = None,
     browser: Browser = None,
@@ -143,7 +143,7 @@ def chat(
     url: Url,
     model: Model = None,
     adapter: Adapter = None,
-    device: Device = None,
+    device: Device = "auto",
     max_steps: MaxSteps = None,
     instructions: Instructions = None,
     browser: Browser = None,
@@ -279,7 +279,7 @@ def _page_settings(
 
 
 def _model_settings(
-    model: str | None, adapter: Path | None, device: str | None, constrain: Switch
+    model: str | None, adapter: Path | None, device: str, constrain: Switch
 ) -> "ModelSettings":
     from webmcp_agent.scenarios.runner import ModelSettings
 

@@ -86,7 +86,7 @@ async def run_command(
     """The main job: a task on a page, step by step, then what really ran."""
     console, log = results_console(), progress_console()
     progress = Progress(log)
-    approve = None if as_json else _approver(progress)
+    approve = None if as_json else _approver(progress, interrupt)
     with contextlib.closing(RunFolder(out or new_run_folder(task))) as folder:
         progress.say("opening the page")
         try:
@@ -170,7 +170,7 @@ async def chat_command(
                 settings,
                 told=progress,
                 signal=interrupt.setup.signal,
-                approve=_approver(progress),
+                approve=_approver(progress, interrupt),
             ) as session:
                 progress.done()
                 chat = Chat(session, console, progress, folder)
@@ -254,9 +254,10 @@ async def call_command(
 
 async def shop_command(interrupt: Interrupt, port: int) -> int:
     """Serve the demo shop until Ctrl-C."""
-    with serve_folder(SHOP, port=port) as url, interrupt.stoppable() as signal:
-        results_console().print(Text(url))
-        await signal.wait()
+    async with serve_folder(SHOP, port=port) as url:
+        with interrupt.stoppable() as signal:
+            results_console().print(Text(url))
+            await signal.wait()
     return DONE
 
 
@@ -333,11 +334,11 @@ async def models_remove_command(interrupt: Interrupt, name: str) -> int:
     return DONE
 
 
-def _approver(progress: Progress) -> Approver | None:
+def _approver(progress: Progress, interrupt: Interrupt) -> Approver | None:
     """Asks the person when there is one at a terminal."""
     if not is_interactive():
         return None
-    return terminal_approver(progress_console(), progress, line_reader())
+    return terminal_approver(progress_console(), progress, line_reader(), interrupt.press)
 
 
 def _print_json(part: AgentStreamPart) -> None:

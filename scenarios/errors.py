@@ -12,7 +12,7 @@ class ScenarioError(Exception):
 
 
 class WrongUsage(ScenarioError):
-    """The caller's mistake, such as a tool that a page does not have; the message says what would do."""
+    """The caller's mistake; the message says what would do instead."""
 
 
 class StartNotFound(WrongUsage):

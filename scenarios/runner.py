@@ -57,7 +57,7 @@ class ModelSettings:
     model: str | None = None
     """None for the default."""
     adapter: Path | None = None
-    device: str | None = None
+    device: str = "auto"
     constrained: bool = True
 
 
@@ -212,7 +212,7 @@ async def open_tools(
     `url` may be `shop:`, a local file or folder. Raises `BrowserError` and `ScenarioError`;
     `NoWebMCP` when neither browser nor page offers a model context."""
     async with AsyncExitStack() as stack:
-        start = stack.enter_context(resolve_start(url))
+        start = await stack.enter_async_context(resolve_start(url))
         browser = await stack.enter_async_context(
             open_chromium(browser=settings.browser, headed=settings.headed, cdp=settings.cdp)
         )
