@@ -3,7 +3,7 @@
 import { price } from "./products.js";
 import { applyCoupon, lines, removeCoupon, setQuantity, sums } from "./cart.js";
 import { byId, element, picture } from "./dom.js";
-import { frame, say } from "./frame.js";
+import { frame } from "./frame.js";
 import { offerTools } from "./tools.js";
 
 const lineOf = ({ product, quantity }) => {
@@ -26,7 +26,12 @@ const lineOf = ({ product, quantity }) => {
       element(
         "p",
         { class: "amount" },
-        element("label", { for: field }, "Quantity", element("span", { class: "unseen" }, ` of ${product.title}`)),
+        element(
+          "label",
+          { for: field },
+          "Quantity",
+          element("span", { class: "unseen" }, ` of ${product.title}`),
+        ),
         choice,
         element(
           "button",
@@ -46,11 +51,21 @@ const couponForm = (coupon) => {
       "p",
       { class: "coupon" },
       `Coupon ${coupon} `,
-      element("button", { type: "button", id: "code", class: "plain", onclick: removeCoupon }, "Remove", element("span", { class: "unseen" }, " coupon")),
+      element(
+        "button",
+        { type: "button", id: "code", class: "plain", onclick: removeCoupon },
+        "Remove",
+        element("span", { class: "unseen" }, " coupon"),
+      ),
     );
   }
   const problem = element("p", { class: "problem", id: "coupon-problem", role: "alert" });
-  const code = element("input", { id: "code", autocomplete: "off", "aria-describedby": "coupon-problem", required: true });
+  const code = element("input", {
+    id: "code",
+    autocomplete: "off",
+    "aria-describedby": "coupon-problem",
+    required: true,
+  });
   return element(
     "form",
     {
@@ -76,7 +91,9 @@ const sumLines = ({ subtotal, coupon, discount, total }) =>
     { class: "sums" },
     element("dt", {}, "Products"),
     element("dd", {}, price(subtotal)),
-    ...(discount ? [element("dt", {}, `Coupon ${coupon}`), element("dd", {}, `−${price(discount)}`)] : []),
+    ...(discount
+      ? [element("dt", {}, `Coupon ${coupon}`), element("dd", {}, `−${price(discount)}`)]
+      : []),
     element("dt", { class: "sum" }, "Total"),
     element("dd", { class: "sum" }, price(total)),
   );
@@ -102,8 +119,8 @@ const cartView = () => {
   ];
 };
 
-// Rebuilding takes the focus from the element that was used; it goes to the one with the same id (the
-// coupon field and its remove button share one), or to the heading when that is gone.
+// Rebuilding takes the focus from the element that was used; it goes to the one with the same id (the coupon
+// field and its remove button share one), or to the heading when that is gone.
 const show = () => {
   const focused = byId("cart").contains(document.activeElement) && document.activeElement;
   byId("cart").replaceChildren(...cartView());

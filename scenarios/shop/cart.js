@@ -49,10 +49,14 @@ export const count = () => lines().reduce((sum, line) => sum + line.quantity, 0)
 
 /** What the cart costs, in cents, before delivery. A coupon counts while its conditions hold. */
 export const sums = () => {
-  const subtotal = lines().reduce((sum, { product, quantity }) => sum + product.price * quantity, 0);
+  const subtotal = lines().reduce(
+    (sum, { product, quantity }) => sum + product.price * quantity,
+    0,
+  );
   const code = readCart().coupon;
   const terms = COUPONS[code];
-  const discount = terms && subtotal >= (terms.least ?? 0) ? Math.round((subtotal * terms.percent) / 100) : 0;
+  const discount =
+    terms && subtotal >= (terms.least ?? 0) ? Math.round((subtotal * terms.percent) / 100) : 0;
   return { subtotal, coupon: terms ? code : null, discount, total: subtotal - discount };
 };
 
@@ -65,7 +69,9 @@ const inCart = (id) => {
   const found = lines().find(({ product }) => product === productById(id));
   if (found) return found;
   const ids = lines().map(({ product }) => product.id);
-  throw new Error(`"${id}" is not in the cart. ${ids.length ? `In the cart: ${ids.join(", ")}.` : "The cart is empty."}`);
+  throw new Error(
+    `"${id}" is not in the cart. ${ids.length ? `In the cart: ${ids.join(", ")}.` : "The cart is empty."}`,
+  );
 };
 
 /** Put `quantity` more of a product into the cart; returns how many are in it now. */
@@ -91,7 +97,9 @@ export const setQuantity = (id, quantity) => {
   const kept = items
     .map((item) => (item.id === product.id ? { ...item, quantity } : item))
     .filter((item) => item.quantity > 0);
-  const says = quantity ? `${product.title}: now ${quantity} in the cart.` : `Removed ${product.title} from the cart.`;
+  const says = quantity
+    ? `${product.title}: now ${quantity} in the cart.`
+    : `Removed ${product.title} from the cart.`;
   writeCart(kept, coupon, says);
   return product;
 };

@@ -52,7 +52,8 @@ const showFilters = ({ category, maxPrice, sort }) => {
   categories.value = category ?? "";
   sorts.value = sort;
   const value = maxPrice === undefined ? "" : String(maxPrice);
-  if (![...max.options].some((option) => option.value === value)) max.add(new Option(`€${value}`, value));
+  if (![...max.options].some((option) => option.value === value))
+    max.add(new Option(`€${value}`, value));
   max.value = value;
 };
 
@@ -66,7 +67,9 @@ const show = () => {
   byId("hero").classList.toggle("narrow", narrowed);
   byId("heading").textContent = narrowed ? heading : "Made for the long way round";
   byId("list-heading").textContent = narrowed ? "Products" : heading;
-  document.title = narrowed ? `${heading} – Tarnhill` : "Tarnhill: gear for desks, kitchens and hills";
+  document.title = narrowed
+    ? `${heading} – Tarnhill`
+    : "Tarnhill: gear for desks, kitchens and hills";
   byId("found").textContent = `${found.length} ${found.length === 1 ? "product" : "products"}`;
   byId("grid").replaceChildren(...found.map(card));
   showFilters(asked);
@@ -77,7 +80,9 @@ filters.elements.category.append(
   new Option("all", ""),
   ...CATEGORIES.map(({ id, name }) => new Option(name, id)),
 );
-filters.elements.sort.append(...Object.entries(SORTS).map(([value, name]) => new Option(name, value)));
+filters.elements.sort.append(
+  ...Object.entries(SORTS).map(([value, name]) => new Option(name, value)),
+);
 filters.addEventListener("change", () => {
   const { category, max, sort } = filters.elements;
   writeAddress({

@@ -30,7 +30,9 @@ const showSummary = () => {
       { class: "sums" },
       element("dt", {}, "Products"),
       element("dd", {}, price(subtotal)),
-      ...(discount ? [element("dt", {}, `Coupon ${coupon}`), element("dd", {}, `−${price(discount)}`)] : []),
+      ...(discount
+        ? [element("dt", {}, `Coupon ${coupon}`), element("dd", {}, `−${price(discount)}`)]
+        : []),
       element("dt", {}, "Delivery"),
       element("dd", {}, delivery ? price(delivery) : "free"),
       element("dt", { class: "sum" }, "To pay"),
@@ -71,6 +73,7 @@ form.addEventListener("submit", send);
 document.modelContext?.addEventListener?.("toolactivated", (event) => {
   if (event.toolName !== "place_order") return;
   showSummary();
-  byId("filled").textContent = "Your assistant has filled in this form. Check it, then place the order.";
+  byId("filled").textContent =
+    "Your assistant has filled in this form. Check it, then place the order.";
 });
 offerTools({ checkout: true });

@@ -49,14 +49,21 @@ const orderView = (order) => [
       "dl",
       { class: "sums" },
       ...(order.discount
-        ? [element("dt", {}, `Coupon ${order.coupon}`), element("dd", {}, `−${price(cents(order.discount))}`)]
+        ? [
+            element("dt", {}, `Coupon ${order.coupon}`),
+            element("dd", {}, `−${price(cents(order.discount))}`),
+          ]
         : []),
       element("dt", {}, DELIVERIES[order.delivery].name),
       element("dd", {}, order.delivery_price ? price(cents(order.delivery_price)) : "free"),
       element("dt", { class: "sum" }, "Total"),
       element("dd", { class: "sum" }, price(cents(order.total))),
     ),
-    element("p", { class: "quiet" }, `${order.name}, ${order.address}, ${order.postcode} ${order.city}. ${order.email}`),
+    element(
+      "p",
+      { class: "quiet" },
+      `${order.name}, ${order.address}, ${order.postcode} ${order.city}. ${order.email}`,
+    ),
   ),
   element("p", {}, element("a", { class: "button", href: "index.html" }, "Continue shopping")),
   element("script", { type: "application/ld+json" }, JSON.stringify(linkedData(order))),
@@ -64,7 +71,12 @@ const orderView = (order) => [
 
 const missingView = () => [
   element("h1", {}, "No such order"),
-  element("p", {}, "This browser knows no order of that number. ", element("a", { href: "index.html" }, "See all products")),
+  element(
+    "p",
+    {},
+    "This browser knows no order of that number. ",
+    element("a", { href: "index.html" }, "See all products"),
+  ),
 ];
 
 frame();

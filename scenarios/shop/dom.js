@@ -14,7 +14,7 @@ export const element = (tag, attributes = {}, ...children) => {
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** A drawing of pictures.svg in these colours; without a label it is mere decoration. */
+/** The drawing of a kind of product on its tile; without a label it is mere decoration. */
 export const picture = (kind, colours, label = "") => {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("viewBox", "0 0 240 240");

@@ -4,16 +4,6 @@ import { CATEGORIES } from "./products.js";
 import { count } from "./cart.js";
 import { byId, element } from "./dom.js";
 
-const logo = () => {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", "0 0 32 32");
-  svg.setAttribute("aria-hidden", "true");
-  const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
-  use.setAttribute("href", "icon.svg#mark");
-  svg.append(use);
-  return svg;
-};
-
 const searchForm = () =>
   element(
     "form",
@@ -55,7 +45,11 @@ const categoryLinks = () => {
         element(
           "li",
           {},
-          element("a", { href: `index.html?category=${id}`, "aria-current": here === id && "page" }, name),
+          element(
+            "a",
+            { href: `index.html?category=${id}`, "aria-current": here === id && "page" },
+            name,
+          ),
         ),
       ),
     ),
@@ -66,7 +60,12 @@ const footer = () => [
   element(
     "div",
     { class: "wide" },
-    element("p", {}, element("strong", {}, "Tarnhill"), " sells gear for desks, kitchens and hills."),
+    element(
+      "p",
+      {},
+      element("strong", {}, "Tarnhill"),
+      " sells gear for desks, kitchens and hills.",
+    ),
     element("p", {}, "Delivery €4.90, free from €75. Thirty days to change your mind."),
     element(
       "p",
@@ -88,23 +87,35 @@ export const say = (sentence) => {
 
 /** Fill header and footer, and begin to tell of changes to the cart. */
 export const frame = () => {
-  document.querySelector("body > header").replaceChildren(
-    element(
-      "p",
-      { class: "strip" },
-      "10 % off with ",
-      element("b", {}, "WELCOME10"),
-      element("span", { class: "roomy" }, ", 20 % off from €100 with ", element("b", {}, "HILLS20")),
-    ),
-    element(
-      "div",
-      { class: "wide bar" },
-      element("a", { class: "brand", href: "index.html" }, logo(), "Tarnhill"),
-      searchForm(),
-      cartLink(),
-    ),
-    categoryLinks(),
-  );
+  document
+    .querySelector("body > header")
+    .replaceChildren(
+      element(
+        "p",
+        { class: "strip" },
+        "10 % off with ",
+        element("b", {}, "WELCOME10"),
+        element(
+          "span",
+          { class: "roomy" },
+          ", 20 % off from €100 with ",
+          element("b", {}, "HILLS20"),
+        ),
+      ),
+      element(
+        "div",
+        { class: "wide bar" },
+        element(
+          "a",
+          { class: "brand", href: "index.html" },
+          element("img", { src: "icon.svg", alt: "", width: "34", height: "34" }),
+          "Tarnhill",
+        ),
+        searchForm(),
+        cartLink(),
+      ),
+      categoryLinks(),
+    );
   document.querySelector("body > footer").replaceChildren(...footer());
   window.addEventListener("cart-change", (event) => say(event.detail));
 };

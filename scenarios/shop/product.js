@@ -22,7 +22,11 @@ const crumbs = ({ id, name }, title) =>
 
 const buyForm = (product) => {
   if (!product.stock) {
-    return element("p", { class: "soldout" }, "Out of stock. We do not know yet when it comes back.");
+    return element(
+      "p",
+      { class: "soldout" },
+      "Out of stock. We do not know yet when it comes back.",
+    );
   }
   const quantity = element("select", { id: "quantity", name: "quantity" });
   for (let many = 1; many <= 10; many += 1) quantity.append(new Option(String(many), String(many)));
@@ -49,7 +53,11 @@ const heldLine = (product) => {
   const line = element("p", { class: "held" });
   const show = () => {
     const held = lines().find((each) => each.product === product)?.quantity;
-    if (held) line.replaceChildren(`${held} in your cart. `, element("a", { href: "cart.html" }, "View cart"));
+    if (held)
+      line.replaceChildren(
+        `${held} in your cart. `,
+        element("a", { href: "cart.html" }, "View cart"),
+      );
     else line.replaceChildren();
   };
   show();
@@ -67,7 +75,13 @@ const reviewList = (product) => {
       "ul",
       {},
       ...reviews.map(({ author, stars: given, text }) =>
-        element("li", {}, stars(given), element("blockquote", {}, text), element("p", { class: "author" }, author)),
+        element(
+          "li",
+          {},
+          stars(given),
+          element("blockquote", {}, text),
+          element("p", { class: "author" }, author),
+        ),
       ),
     ),
   );
@@ -81,14 +95,19 @@ const neighbours = (product) =>
     element(
       "ul",
       { class: "grid" },
-      ...PRODUCTS.filter((other) => other.category === product.category && other !== product).map((other) =>
-        element(
-          "li",
-          { class: "card" },
-          picture(other.kind, other.colours),
-          element("h3", {}, element("a", { href: `product.html?id=${other.id}` }, other.title)),
-          element("p", { class: "facts" }, element("span", { class: "price" }, price(other.price))),
-        ),
+      ...PRODUCTS.filter((other) => other.category === product.category && other !== product).map(
+        (other) =>
+          element(
+            "li",
+            { class: "card" },
+            picture(other.kind, other.colours),
+            element("h3", {}, element("a", { href: `product.html?id=${other.id}` }, other.title)),
+            element(
+              "p",
+              { class: "facts" },
+              element("span", { class: "price" }, price(other.price)),
+            ),
+          ),
       ),
     ),
   );
@@ -127,7 +146,12 @@ const productView = (product) => {
 
 const missingView = () => [
   element("h1", {}, "No such product"),
-  element("p", {}, "This address names no product of ours. ", element("a", { href: "index.html" }, "See all products")),
+  element(
+    "p",
+    {},
+    "This address names no product of ours. ",
+    element("a", { href: "index.html" }, "See all products"),
+  ),
 ];
 
 frame();

@@ -104,7 +104,8 @@ const REVIEWS = {
 };
 
 /** The reviews of a product, newest first: author, stars from 1 to 5, text. */
-export const reviewsOf = (id) => REVIEWS[id].map(([author, stars, text]) => ({ author, stars, text }));
+export const reviewsOf = (id) =>
+  REVIEWS[id].map(([author, stars, text]) => ({ author, stars, text }));
 
 /** The mean of a product's stars, to one decimal. */
 export const ratingOf = (id) => {

@@ -5,17 +5,32 @@ import { PRODUCTS, categoryById } from "./products.js";
 import { ratingOf } from "./reviews.js";
 
 const STOP_WORDS = new Set(
-  ("a all an and any at below best buy by cheap cheapest eur euro euros find for from get good i in is item items less " +
-    "looking me most my need of on or over please price priced product products show some than that the to under up want with")
-    .split(" "),
+  [
+    "a all an and any at below best buy by cheap cheapest eur euro euros find for from get good i in",
+    "is item items less looking me most my need of on or over please price priced product products",
+    "show some than that the to under up want with",
+  ].flatMap((line) => line.split(" ")),
 );
 
-export const SORTS = { relevance: "Best match", "price-asc": "Price, low to high", "price-desc": "Price, high to low", rating: "Rating" };
+export const SORTS = {
+  relevance: "Best match",
+  "price-asc": "Price, low to high",
+  "price-desc": "Price, high to low",
+  rating: "Rating",
+};
 
 const stem = (word) =>
-  word.replace(/ies$/, "y").replace(/(ss|sh|ch|x)es$/, "$1").replace(/([^s])s$/, "$1");
+  word
+    .replace(/ies$/, "y")
+    .replace(/(ss|sh|ch|x)es$/, "$1")
+    .replace(/([^s])s$/, "$1");
 
-const wordsOf = (text) => (String(text).toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(stem);
+const wordsOf = (text) =>
+  (
+    String(text)
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  ).map(stem);
 
 const INDEX = PRODUCTS.map((product) => ({
   product,
@@ -56,7 +71,7 @@ export const search = (query, { category, maxPrice, sort = "relevance" } = {}) =
   return rated
     .filter((each) => each.matched === most)
     .filter(({ product }) => !category || product.category === category)
-    .filter(({ product }) => maxPrice === undefined || product.price <= maxPrice * 100)
+    .filter(({ product }) => maxPrice === undefined || product.price <= Math.round(maxPrice * 100))
     .sort(ORDERS[sort])
     .map((each) => each.product);
 };

@@ -2,8 +2,8 @@
 // `navigator.modelContext` where the first releases had it; without either the shop is just a shop.
 //
 // The order itself is no tool of this file: it is the form of checkout.html, which an agent can fill
-// in and only the person can send. A form has no attribute that says "consequential" (Chromium 156),
-// so the waiting form is the guard.
+// in and only the person can send. A form cannot say that it is consequential: Chromium 156 knows no
+// attribute for it. That the form waits is the guard.
 
 import { CATEGORIES, PRODUCTS, euros, productById } from "./products.js";
 import { ratingOf, reviewsOf } from "./reviews.js";
@@ -21,7 +21,9 @@ const productId = { type: "string", description: "Product id, e.g. trail-runner-
 const whole = (value, name, least, most) => {
   const number = typeof value === "string" && value.trim() ? Number(value) : value;
   if (!Number.isInteger(number) || number < least || number > most) {
-    throw new Error(`${name} must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}.`);
+    throw new Error(
+      `${name} must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}.`,
+    );
   }
   return number;
 };
@@ -40,8 +42,12 @@ const amount = (value, name) => {
 const wanted = (id) => {
   const product = productById(id);
   if (product) return product;
-  const near = search(String(id).replaceAll("-", " ")).slice(0, 3).map((each) => each.id);
-  const hint = near.length ? ` Did you mean ${near.join(", ")}?` : " Use search_products to find ids.";
+  const near = search(String(id).replaceAll("-", " "))
+    .slice(0, 3)
+    .map((each) => each.id);
+  const hint = near.length
+    ? ` Did you mean ${near.join(", ")}?`
+    : " Use search_products to find ids.";
   throw new Error(`There is no product with the id "${id}".${hint}`);
 };
 
@@ -76,7 +82,11 @@ const everywhere = (onSearch) => [
     annotations: READ_ONLY,
     execute: async ({ query = "", category, max_price, sort }) => {
       const filters = {
-        category: oneOf(category, "category", CATEGORIES.map(({ id }) => id)),
+        category: oneOf(
+          category,
+          "category",
+          CATEGORIES.map(({ id }) => id),
+        ),
         maxPrice: amount(max_price, "max_price"),
         sort: oneOf(sort, "sort", Object.keys(SORTS)),
       };
@@ -121,7 +131,12 @@ const everywhere = (onSearch) => [
     inputSchema: object(
       {
         id: productId,
-        quantity: { type: "integer", minimum: 0, maximum: 10, description: "The new number; 0 removes it" },
+        quantity: {
+          type: "integer",
+          minimum: 0,
+          maximum: 10,
+          description: "The new number; 0 removes it",
+        },
       },
       ["id", "quantity"],
     ),
