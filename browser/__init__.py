@@ -3,7 +3,13 @@
 Names values and errors only: importing this loads no browser library.
 """
 
-from webmcp_agent.browser.errors import BrowserError, NoBrowser, NoWebMCP, PageUnreachable
+from webmcp_agent.browser.errors import (
+    BrowserError,
+    NoBrowser,
+    NoWebMCP,
+    PageGone,
+    PageUnreachable,
+)
 from webmcp_agent.browser.tools import (
     TOOL_ERROR_CODES,
     PageContext,
@@ -20,6 +26,7 @@ __all__ = [
     "NoBrowser",
     "NoWebMCP",
     "PageContext",
+    "PageGone",
     "PageTool",
     "PageUnreachable",
     "ToolErrorCode",

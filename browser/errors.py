@@ -3,7 +3,8 @@
 BrowserError
 ├── NoBrowser          no Chromium was found, or it did not start
 ├── NoWebMCP           the browser or the page has no model context
-└── PageUnreachable    the address could not be opened
+├── PageUnreachable    the address could not be opened
+└── PageGone           the page was closed, crashed, or does not answer any more
 
 A failed *call* is no exception: it is a `ToolFail`.
 """
@@ -28,3 +29,7 @@ class PageUnreachable(BrowserError):
         super().__init__(f"{url} could not be opened: {reason}")
         self.url = url
         self.reason = reason
+
+
+class PageGone(BrowserError):
+    """The page that was open cannot be used any more; the message says why."""
