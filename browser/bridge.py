@@ -1,0 +1,193 @@
+"""The one place that evaluates in a page: `Bridge` keeps the object of `bridge.js` per document.
+
+Playwright's errors become two conditions here: the document is gone, or the page is.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Coroutine
+from functools import cache
+from importlib.resources import files
+from typing import Any, TypeVar
+
+from playwright.async_api import Error, Frame, JSHandle, Page
+from pydantic import JsonValue
+
+from webmcp_agent.browser.cdp import CdpSession
+from webmcp_agent.browser.tools import JsonObject
+
+ANSWER_LIMIT_MS = 5_000
+"""How long a page may take to be read; a page that is busy for longer does not answer."""
+_MOVED = 20
+"""How often a reading is begun again because the page moved on meanwhile."""
+
+
+_GONE = re.compile(
+    r"context was destroyed|detached|Cannot find context|Cannot find object|disposed|navigated"
+)
+"""How Playwright and the protocol say that a document is not there any more."""
+
+T = TypeVar("T")
+
+
+class DocumentGone(Exception):
+    """The document went away, or its frame did, before the evaluation ended."""
+
+
+class PageLost(Exception):
+    """The page closed, crashed, or its browser is gone. The message says which."""
+
+
+@cache
+def script(name: str) -> str:
+    """The text of a `.js` file of this folder."""
+    return files("webmcp_agent.browser").joinpath(name).read_text(encoding="utf-8")
+
+
+class Bridge:
+    """Evaluates in the documents of one page."""
+
+    def __init__(self, page: Page, cdp: CdpSession) -> None:
+        self.crashed = False
+        self._page = page
+        self._cdp = cdp
+        self._handles: dict[Frame, JSHandle] = {}
+        self._moves = 0
+        self._world: int | None = None
+        page.on("framenavigated", self.forget)
+        page.on("framedetached", self.forget)
+        page.on("crash", self._on_crash)
+        cdp.on("Page.frameNavigated", self._on_commit)
+
+    def forget(self, frame: Frame) -> None:
+        """Drop what belongs to a document that may be gone."""
+        self._handles.pop(frame, None)
+        self._moves += 1
+
+    def lost(self) -> str | None:
+        """Why the page cannot be used any more; None while it can."""
+        if self.crashed:
+            return "The page crashed."
+        return "The page was closed." if self._page.is_closed() else None
+
+    async def read(self, frame: Frame, function: str, argument: JsonValue, limit_ms: float) -> str:
+        """The text that a function of the bridge gives; for functions without any effect.
+
+        Begun again when the page moves on meanwhile.
+
+        Raises:
+            DocumentGone: the frame is gone, or never comes to rest.
+            PageLost: so is the page, or it does not answer within the limit.
+        """
+        try:
+            async with asyncio.timeout(limit_ms / 1000):
+                for _ in range(_MOVED):
+                    try:
+                        handle = await self._handle(frame)
+                        value = await self._call(handle, function, argument)
+                        return value if isinstance(value, str) else ""
+                    except DocumentGone:
+                        self._handles.pop(frame, None)
+                        if frame.is_detached():
+                            raise
+                raise DocumentGone
+        except TimeoutError as exc:
+            raise PageLost("The page does not answer.") from exc
+
+    async def prepare(self, frame: Frame) -> JSHandle:
+        """The bridge in the frame's document, so that a `send` is one evaluation.
+
+        Raises: `DocumentGone` and `PageLost`, as `read`."""
+        try:
+            async with asyncio.timeout(ANSWER_LIMIT_MS / 1000):
+                while True:
+                    try:
+                        return await self._handle(frame)
+                    except DocumentGone:
+                        if frame.is_detached():
+                            raise
+        except TimeoutError as exc:
+            raise PageLost("The page does not answer.") from exc
+
+    async def send(self, handle: JSHandle, function: str, argument: JsonValue) -> JsonObject:
+        """What a function of the bridge that acts gives. Never begun a second time.
+
+        Raises: `DocumentGone` and `PageLost`, as `read`; there is no limit."""
+        value = await self._call(handle, function, argument)
+        return value if isinstance(value, dict) else {}
+
+    async def abort(self, handle: JSHandle, call_id: str) -> None:
+        """Abort a running call through its signal; harmless when it has ended.
+
+        Raises: as `send`."""
+        await self._call(handle, "abort", {"id": call_id})
+
+    async def context(self, frame_id: str) -> JsonObject:
+        """Path, title and heading, read in a world that the page's scripts cannot reach.
+
+        Raises: `DocumentGone` when they cannot be had."""
+        for _ in range(2):
+            try:
+                if self._world is None:
+                    made = await self._cdp.send(
+                        "Page.createIsolatedWorld",
+                        {"frameId": frame_id, "worldName": "webmcp-agent"},
+                    )
+                    self._world = made["executionContextId"]
+                answer = await self._cdp.send(
+                    "Runtime.evaluate",
+                    {
+                        "expression": script("page_context.js"),
+                        "contextId": self._world,
+                        "returnByValue": True,
+                    },
+                )
+                value: JsonValue = answer["result"].get("value")
+                return value if isinstance(value, dict) else {}
+            except Error:
+                self._world = None  # the document it belonged to is gone
+        raise DocumentGone
+
+    async def _handle(self, frame: Frame) -> JSHandle:
+        handle = self._handles.get(frame)
+        if handle is None:
+            moves = self._moves
+            handle = await self._translated(frame.evaluate_handle(script("bridge.js")))
+            if moves != self._moves:
+                raise DocumentGone  # it may belong to the document before
+            self._handles[frame] = handle
+        return handle
+
+    async def _call(self, handle: JSHandle, function: str, argument: JsonValue) -> JsonValue:
+        return await self._translated(handle.evaluate(f"(b, a) => b.{function}(a)", argument))
+
+    async def _translated(self, evaluation: Coroutine[Any, Any, T]) -> T:
+        """The evaluation's value; its errors as `DocumentGone` and `PageLost`."""
+        try:
+            return await evaluation
+        except Error as exc:
+            line = (exc.message.splitlines() or [""])[0]
+            if "crashed" in line:
+                self.crashed = True
+            if (reason := self.lost()) or "has been closed" in line:
+                raise PageLost(reason or "The page was closed.") from exc
+            if _GONE.search(line):
+                raise DocumentGone(line) from exc
+            raise PageLost(f"The page cannot be used: {line}") from exc
+
+    def _on_commit(self, event: dict[str, Any]) -> None:
+        if not event["frame"].get("parentId"):
+            self._world = None
+            self.forget(self._page.main_frame)
+
+    def _on_crash(self, _page: Page) -> None:
+        self.crashed = True
+
+
+def decoded(text: str) -> JsonValue:
+    """JSON that came from a page; None when it is none, or nested beyond reading."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

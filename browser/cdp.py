@@ -1,0 +1,34 @@
+"""One protocol session with the types that Playwright's own lacks."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from playwright.async_api import Page
+
+Event = dict[str, Any]
+
+
+class CdpSession:
+    """Commands and events of the DevTools protocol for one page.
+
+    A command to a page that crashed never returns: whoever sends one bounds it."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    @staticmethod
+    async def of(page: Page) -> "CdpSession":
+        """A session of its own for `page`."""
+        return CdpSession(await page.context.new_cdp_session(page))
+
+    def on(self, name: str, handler: Callable[[Event], None]) -> None:
+        """Call `handler` for each such event, in order."""
+        self._session.on(name, handler)
+
+    async def send(self, method: str, params: Mapping[str, Any] | None = None) -> Event:
+        """The command's answer. Raises: Playwright's `Error`."""
+        return await self._session.send(method, dict(params or {}))
+
+    async def detach(self) -> None:
+        """End the session, and with it what it enabled."""
+        await self._session.detach()

@@ -1,0 +1,167 @@
+"""What a page does besides answering: dialogs, popups, downloads. Each is dealt with and told.
+
+A dialog is always answered, since nothing else runs in a page while one is open. A popup is never
+followed, and closed at the end. A file is kept only when there is a folder for it.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import Dialog, Download, Page
+
+from webmcp_agent.browser.answers import message
+from webmcp_agent.browser.cdp import CdpSession
+from webmcp_agent.browser.waiting import HeldTasks, Pulse
+
+DOWNLOAD_LIMIT_BYTES = 50_000_000
+_ARRIVAL_MS = 500
+"""An announced tab or file that has not come by then is not waited for."""
+_SAVING_MS = 5_000
+_QUOTED = 200
+
+
+class Incident:
+    """One of them, in a sentence that may still change while a file comes in."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.settled = True
+
+
+class Incidents:
+    """The incidents of one page, oldest first."""
+
+    def __init__(
+        self,
+        page: Page,
+        cdp: CdpSession,
+        pulse: Pulse,
+        tasks: HeldTasks,
+        *,
+        downloads: Path | None,
+        allowed: Callable[[str], bool],
+    ) -> None:
+        self.all: list[Incident] = []
+        self.popups: list[Page] = []
+        self._pulse = pulse
+        self._tasks = tasks
+        self._downloads = downloads
+        self._allowed = allowed
+        self._announced = 0
+        self._arrived = 0
+        page.on("dialog", self._on_dialog)
+        page.on("popup", self._on_popup)
+        page.on("download", self._on_download)
+        cdp.on("Page.windowOpen", self._announce)
+        cdp.on("Page.downloadWillBegin", self._announce)
+        cdp.on("Page.frameRequestedNavigation", self._on_request)
+
+    async def since(self, start: int, *, expected: bool = False) -> list[str]:
+        """The sentences from number `start` on, when all that is on its way has come.
+
+        `expected`: a request was seen that may become a file."""
+        if expected or self._arrived < self._announced:
+            goal = max(self._announced, self._arrived + 1 if expected else 0)
+            await self._pulse.until(lambda: self._arrived >= goal, _ARRIVAL_MS)
+            self._announced = self._arrived
+        await self._pulse.until(lambda: all(each.settled for each in self.all), _SAVING_MS)
+        return [each.text for each in self.all[start:]]
+
+    async def close(self) -> None:
+        """Close the popups that are still open."""
+        for popup in self.popups:
+            if not popup.is_closed():
+                await popup.close()
+
+    def _add(self, text: str) -> Incident:
+        incident = Incident(text)
+        self.all.append(incident)
+        return incident
+
+    def _announce(self, _event: dict[str, Any]) -> None:
+        self._announced += 1
+
+    def _on_request(self, event: dict[str, Any]) -> None:
+        if event.get("disposition") in {"newTab", "newWindow", "download"}:
+            self._announced += 1
+
+    def _on_dialog(self, dialog: Dialog) -> None:
+        words = _quote(dialog.message)
+        match dialog.type:
+            case "alert":
+                self._add(f"The page said {words}.")
+                self._tasks.start(dialog.accept())
+            case "beforeunload":
+                # Whoever navigates means it: staying would leave the call waiting for ever.
+                self._add("The page asked whether to leave it; the answer was yes.")
+                self._tasks.start(dialog.accept())
+            case "prompt":
+                self._add(f"The page asked {words}; no answer was given.")
+                self._tasks.start(dialog.dismiss())
+            case _:
+                self._add(f"The page asked {words}; the answer was no.")
+                self._tasks.start(dialog.dismiss())
+
+    def _on_popup(self, popup: Page) -> None:
+        self._arrived += 1
+        self.popups.append(popup)
+        address = popup.url
+        # A tab that has an address which may not be used goes at once; its tools are nobody's.
+        if address.startswith(("http:", "https:")) and not self._allowed(address):
+            self._add(f"The page opened {message(address)} in a new tab; it was closed.")
+            self._tasks.start(popup.close())
+        else:
+            self._add(f"The page opened {message(address)} in a new tab; it was not followed.")
+        self._pulse.fire()
+
+    def _on_download(self, download: Download) -> None:
+        self._arrived += 1
+        name = clean_name(download.suggested_filename)
+        if self._downloads is None:
+            self._add(f'The page offered the file "{name}"; it was not saved.')
+        else:
+            incident = self._add(f'The file "{name}" is still coming in.')
+            incident.settled = False
+            self._tasks.start(self._save(download, self._downloads, name, incident))
+        self._pulse.fire()
+
+    async def _save(self, download: Download, folder: Path, name: str, incident: Incident) -> None:
+        incident.text = f'The file "{name}" could not be saved.'
+        try:
+            if await download.failure() is None:
+                if _size(await download.path()) > DOWNLOAD_LIMIT_BYTES:
+                    incident.text = f'The file "{name}" is too large; it was not saved.'
+                else:
+                    target = _free(folder / name)
+                    await download.save_as(target)
+                    incident.text = f'The page\'s file was saved as "{target.name}".'
+        finally:
+            incident.settled = True
+            self._pulse.fire()
+
+
+def clean_name(name: str) -> str:
+    """A file name with ordinary characters only, at most 100 of them, that leads to no folder."""
+    plain = re.sub(r"[^\w .()+-]", "_", message(name))
+    stem = re.sub(r"\.{2,}", "_", plain).strip(" ._")
+    return stem[-100:].strip(" ._") or "download"
+
+
+def _quote(text: str) -> str:
+    line = message(text)
+    return f'"{line if len(line) <= _QUOTED else line[: _QUOTED - 1] + "…"}"'
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size
+
+
+def _free(path: Path) -> Path:
+    """`path`, or the first name beside it that is not taken."""
+    number, free = 2, path
+    while free.exists():
+        free = path.with_name(f"{path.stem}-{number}{path.suffix}")
+        number += 1
+    return free

@@ -1,0 +1,334 @@
+"""A Chromium with WebMCP on, started or attached to, and a page in it: nothing is left behind.
+
+Playwright leaves signals to us (`handle_sigint=False`): an interrupt ends the task that holds the
+browser, and the browser is closed in order on the way out.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from http import HTTPStatus
+from pathlib import Path
+from urllib.parse import urlsplit
+from weakref import WeakSet
+
+from playwright.async_api import (
+    Browser,
+    Error,
+    Page,
+    Playwright,
+    TimeoutError as PlaywrightTimeout,
+    ViewportSize,
+    async_playwright,
+)
+
+from webmcp_agent.browser.bridge import script
+from webmcp_agent.browser.errors import NoBrowser, PageUnreachable
+from webmcp_agent.browser.page_tools import PageTools
+from webmcp_agent.browser.policy import Policy
+
+FEATURES = "WebMCP,WebMCPTesting,DevToolsWebMCPSupport"
+"""Today's flag, and the two that older builds want."""
+
+_ARGS = (
+    f"--enable-features={FEATURES}",
+    # Requests that nobody asked for: updates, sync, reports.
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-domain-reliability",
+    "--disable-sync",
+    "--metrics-recording-only",
+    "--no-default-browser-check",
+    "--no-first-run",
+    "--no-pings",
+)
+
+HOW_TO_GET_ONE = (
+    "Install one with `playwright install chromium`, or with your system's packages "
+    "(Debian and Ubuntu: `apt-get install chromium`), or name one with --browser."
+)
+
+_NAMES = {
+    "chromium": ("chromium", "chromium-browser"),
+    "chrome": ("google-chrome", "google-chrome-stable", "chrome"),
+    "chrome-beta": ("google-chrome-beta",),
+    "chrome-dev": ("google-chrome-unstable",),
+    "chrome-canary": ("google-chrome-canary",),
+    "msedge": ("microsoft-edge", "microsoft-edge-stable", "msedge"),
+    "msedge-beta": ("microsoft-edge-beta",),
+    "msedge-dev": ("microsoft-edge-dev",),
+}
+"""Commands by Playwright's channel names."""
+
+_APPLICATIONS = {
+    "chromium": ("Chromium",),
+    "chrome": ("Google Chrome",),
+    "chrome-beta": ("Google Chrome Beta",),
+    "chrome-dev": ("Google Chrome Dev",),
+    "chrome-canary": ("Google Chrome Canary",),
+    "msedge": ("Microsoft Edge",),
+    "msedge-beta": ("Microsoft Edge Beta",),
+    "msedge-dev": ("Microsoft Edge Dev",),
+}
+"""Application names on macOS."""
+
+_WINDOWS = {
+    "chromium": "Chromium/Application/chrome.exe",
+    "chrome": "Google/Chrome/Application/chrome.exe",
+    "chrome-beta": "Google/Chrome Beta/Application/chrome.exe",
+    "chrome-dev": "Google/Chrome Dev/Application/chrome.exe",
+    "chrome-canary": "Google/Chrome SxS/Application/chrome.exe",
+    "msedge": "Microsoft/Edge/Application/msedge.exe",
+    "msedge-beta": "Microsoft/Edge Beta/Application/msedge.exe",
+    "msedge-dev": "Microsoft/Edge Dev/Application/msedge.exe",
+}
+
+_REASONS = {
+    "ERR_CONNECTION_REFUSED": "nothing answers there",
+    "ERR_CONNECTION_RESET": "the connection was cut",
+    "ERR_EMPTY_RESPONSE": "the server sent nothing",
+    "ERR_NAME_NOT_RESOLVED": "there is no such host",
+    "ERR_INTERNET_DISCONNECTED": "there is no network",
+    "ERR_ADDRESS_UNREACHABLE": "the host cannot be reached",
+    "ERR_CONNECTION_TIMED_OUT": "the host does not answer",
+    "ERR_TIMED_OUT": "the host does not answer",
+    "ERR_FILE_NOT_FOUND": "there is no such file",
+    "ERR_ACCESS_DENIED": "it may not be read",
+    "ERR_TOO_MANY_REDIRECTS": "it redirects for ever",
+    "ERR_UNSAFE_PORT": "the browser refuses this port",
+    "ERR_INVALID_URL": "this is no valid address",
+    "ERR_ABORTED": "it is no page (a download, or no content)",
+    "ERR_HTTP_RESPONSE_CODE_FAILURE": "the server refused without a page",
+}
+
+_attached: WeakSet[Browser] = WeakSet()
+"""Browsers that belong to somebody else: their pages share the person's own profile."""
+
+
+def find_chromium(browser: str | None = None) -> Path | None:
+    """The executable to start; None when there is none.
+
+    `browser` is a path, or a channel such as `chrome`. Without it: what Playwright has installed,
+    else an installed Chromium, else Chrome, else Edge."""
+    if browser is None:
+        found = _playwrights_own()
+        return found or next(
+            (path for name in ("chromium", "chrome", "msedge") if (path := _installed(name))), None
+        )
+    if browser == "chromium":
+        return _playwrights_own() or _installed(browser)
+    if browser in _NAMES:
+        return _installed(browser)
+    path = Path(browser).expanduser()
+    if path.is_file() and os.access(path, os.X_OK):
+        return path
+    command = shutil.which(browser)
+    return Path(command) if command else None
+
+
+def _playwrights_own() -> Path | None:
+    """The newest Chromium that `playwright install` has put on this machine."""
+    given = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
+    if given and given != "0":
+        folder = Path(given)
+    elif sys.platform == "darwin":
+        folder = Path.home() / "Library/Caches/ms-playwright"
+    elif sys.platform == "win32":
+        folder = Path(os.environ.get("LOCALAPPDATA", "")) / "ms-playwright"
+    else:
+        cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        folder = Path(cache) / "ms-playwright"
+    found = [
+        path
+        for pattern in (
+            "chromium-*/chrome-linux*/chrome",
+            "chromium-*/chrome-mac*/*.app/Contents/MacOS/*",
+            "chromium-*/chrome-win*/chrome.exe",
+        )
+        for path in folder.glob(pattern)
+        if os.access(path, os.X_OK)
+    ]
+    return max(found, key=lambda path: _revision(path.relative_to(folder).parts[0]), default=None)
+
+
+def _revision(folder: str) -> int:
+    number = folder.rpartition("-")[2]
+    return int(number) if number.isdigit() else 0
+
+
+def _installed(channel: str) -> Path | None:
+    for name in _NAMES[channel]:
+        if command := shutil.which(name):
+            return Path(command)
+    places: list[Path] = []
+    if sys.platform == "darwin":
+        places = [
+            root / f"Applications/{name}.app/Contents/MacOS/{name}"
+            for root in (Path("/"), Path.home())
+            for name in _APPLICATIONS[channel]
+        ]
+    elif sys.platform == "win32":
+        places = [
+            Path(root) / _WINDOWS[channel]
+            for key in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA")
+            if (root := os.environ.get(key))
+        ]
+    return next((path for path in places if path.is_file()), None)
+
+
+@asynccontextmanager
+async def open_chromium(
+    *, browser: str | None = None, headed: bool = False, cdp: str | None = None
+) -> AsyncGenerator[Browser]:
+    """A Chromium with WebMCP on, closed at the end; with `cdp` one that runs already, left running.
+
+    `browser` is a path or a channel, as for `find_chromium`; `cdp` the address of its debugging
+    port, such as `http://127.0.0.1:9222`. An attached browser has the flags it was started with.
+
+    Raises: `NoBrowser`, with what to do about it."""
+    async with async_playwright() as playwright:
+        if cdp is not None:
+            try:
+                running = await playwright.chromium.connect_over_cdp(cdp)
+            except Error as exc:
+                raise NoBrowser(
+                    f"No browser answers at {cdp}: {_first_line(exc)}. Start one with "
+                    f"--remote-debugging-port and --enable-features={FEATURES}."
+                ) from exc
+            _attached.add(running)
+        else:
+            running = await _launch(playwright, browser, headed)
+        try:
+            yield running
+        finally:
+            # For an attached browser this ends the connection only.
+            await running.close()
+
+
+async def _launch(playwright: Playwright, browser: str | None, headed: bool) -> Browser:
+    path = find_chromium(browser)
+    if path is None:
+        wanted = (
+            "No Chromium was found." if browser is None else f"There is no browser {browser!r}."
+        )
+        raise NoBrowser(f"{wanted} {HOW_TO_GET_ONE}")
+    # Chromium's sandbox cannot work for root, nor where the system forbids user namespaces.
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    for sandbox in (False,) if root else (True, False):
+        try:
+            return await playwright.chromium.launch(
+                executable_path=path,
+                args=list(_ARGS),
+                headless=not headed,
+                chromium_sandbox=sandbox,
+                handle_sigint=False,
+                handle_sigterm=False,
+                handle_sighup=False,
+            )
+        except Error as exc:
+            if sandbox and "sandbox" in exc.message:
+                continue
+            hint = " A window needs a display." if headed and "DISPLAY" in exc.message else ""
+            raise NoBrowser(f"{path} did not start: {_first_line(exc)}.{hint}") from exc
+    raise AssertionError("the last attempt returns or raises")
+
+
+@asynccontextmanager
+async def open_page(
+    browser: Browser,
+    url: str,
+    *,
+    policy: Policy | None = None,
+    call_timeout_ms: int = 30_000,
+    settle_ms: int = 3_000,
+    load_timeout_ms: int = 30_000,
+    legacy: bool = True,
+    downloads: Path | None = None,
+    viewport: ViewportSize | None = None,
+) -> AsyncGenerator[PageTools]:
+    """`url` in a page of its own, with its tools; the page is closed at the end.
+
+    In a browser of ours the page has a fresh context: no cookies, no storage. In an attached one it
+    is a new tab beside the person's own. `settle_ms`: how long a document without tools is given to
+    add some. `legacy`: pages that know only `navigator.modelContext` get one. `downloads`: where
+    files that the page offers are kept; without it they are refused. The main frame stays on the
+    origin of the page that comes, and on those of the policy.
+
+    Raises: `PageUnreachable`; `NoBrowser` when the browser is gone."""
+    if urlsplit(url).scheme not in {"http", "https", "file"}:
+        raise PageUnreachable(url, "only http, https and file addresses can be opened")
+    async with AsyncExitStack() as stack:
+        page = await _new_page(stack, browser, accept=downloads is not None, viewport=viewport)
+        if legacy:
+            await page.add_init_script(script("legacy.js"))
+        tools = await stack.enter_async_context(
+            PageTools(
+                page,
+                policy=policy,
+                call_timeout_ms=call_timeout_ms,
+                settle_ms=settle_ms,
+                downloads=downloads,
+            )
+        )
+        await _goto(page, url, load_timeout_ms)
+        tools.stay_here(url)
+        yield tools
+
+
+async def _new_page(
+    stack: AsyncExitStack, browser: Browser, *, accept: bool, viewport: ViewportSize | None
+) -> Page:
+    try:
+        if browser in _attached and browser.contexts:
+            page = await browser.contexts[0].new_page()
+            stack.push_async_callback(_close, page)
+            if viewport is not None:
+                await page.set_viewport_size(viewport)
+            return page
+        context = await browser.new_context(
+            accept_downloads=accept,
+            viewport=viewport or {"width": 1280, "height": 720},
+        )
+        stack.push_async_callback(context.close)
+        return await context.new_page()
+    except Error as exc:
+        raise NoBrowser(f"The browser is gone: {_first_line(exc)}.") from exc
+
+
+async def _close(page: Page) -> None:
+    if not page.is_closed():
+        await page.close()
+
+
+async def _goto(page: Page, url: str, limit_ms: int) -> None:
+    try:
+        response = await page.goto(url, timeout=limit_ms, wait_until="domcontentloaded")
+    except PlaywrightTimeout as exc:
+        raise PageUnreachable(url, f"it did not come within {limit_ms / 1000:g} s") from exc
+    except Error as exc:
+        raise PageUnreachable(url, _reason(exc)) from exc
+    if response is not None and response.status >= HTTPStatus.BAD_REQUEST:
+        raise PageUnreachable(
+            url, f"the server answered {response.status} {response.status_text}".rstrip()
+        )
+
+
+def _reason(error: Error) -> str:
+    line = _first_line(error)
+    for code, reason in _REASONS.items():
+        if code in line:
+            return reason
+    if "ERR_CERT" in line or "ERR_SSL" in line:
+        return "its certificate cannot be trusted"
+    if "Download is starting" in line:
+        return _REASONS["ERR_ABORTED"]
+    return line.partition(" at http")[0]
+
+
+def _first_line(error: Error) -> str:
+    """The first line of what Playwright says, without its method and its call log."""
+    line = (error.message.strip().splitlines() or ["no reason was given"])[0]
+    head, colon, tail = line.partition(": ")
+    return (tail if colon and "." in head and " " not in head else line).rstrip(".")

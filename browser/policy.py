@@ -1,0 +1,93 @@
+"""What may be called and visited: modes, allow and deny globs, origins, approvals. No I/O.
+
+A page's hints can only tighten these rules: `consequential` turns a yes into a question, while
+`read_only` and the like never skip one, since the page that writes a hint may lie.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+from urllib.parse import urlsplit
+
+from webmcp_agent.browser.tools import JsonObject, PageTool
+
+Mode = Literal["ask", "yes", "all"]
+Decision = Literal["allow", "ask", "deny"]
+Approval = Literal["yes", "always", "no", "stop"]
+
+_DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCall:
+    """A call that waits for the person's answer: exactly what will be sent on a yes."""
+
+    tool: PageTool
+    args: JsonObject
+
+
+Approver = Callable[[PendingCall], Awaitable[Approval]]
+"""Asks the person. `always` also covers later calls of the same tool, whatever their arguments,
+while its fingerprint stays the same and unless it is consequential. `stop` ends more than a call:
+the asker presses Stop itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The user's rules for one page."""
+
+    mode: Mode = "ask"
+    """`yes` approves all but consequential tools; `all` approves everything."""
+    allow: tuple[str, ...] = ()
+    """Globs of tool names that need no question; a consequential one only when named in full."""
+    deny: tuple[str, ...] = ()
+    """Globs of tool names that are never called; wins over everything else."""
+    origins: tuple[str, ...] = ()
+    """Origins that may be used besides the start page's, such as `https://pay.example`."""
+    approve: Approver | None = None
+    """None: nobody can be asked, so what needs a question is refused."""
+
+    def __post_init__(self) -> None:
+        for entry in self.origins:
+            if origin_of(entry) is None:
+                raise ValueError(f"{entry!r} is no origin; write it like https://example.org:8443")
+
+    def decide(self, tool: PageTool) -> Decision:
+        """Whether `tool` may be called: yes, no, or only when the person says so."""
+        if _matches(tool.name, self.deny):
+            return "deny"
+        if self.mode == "all" or tool.name in self.allow:
+            return "allow"
+        if tool.consequential:
+            return "ask"
+        return "allow" if self.mode == "yes" or _matches(tool.name, self.allow) else "ask"
+
+    def allowed_origins(self) -> frozenset[str]:
+        """`origins` in their normal form."""
+        return frozenset(origin for entry in self.origins if (origin := origin_of(entry)))
+
+
+def _matches(name: str, globs: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, glob) for glob in globs)
+
+
+def origin_of(url: str) -> str | None:
+    """Scheme, host and port of `url` in one normal form; None when it has no origin of its own.
+
+    The parts are parsed, never compared as a prefix: `http://good.example@evil.example/` is
+    `http://evil.example`. All files count as one origin, `file://`."""
+    try:
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if parts.scheme == "file":
+        return "file://"
+    if parts.scheme == "blob":
+        return origin_of(parts.path)
+    if not host or parts.scheme not in _DEFAULT_PORTS:
+        return None
+    host = f"[{host}]" if ":" in host else host.rstrip(".")
+    default = _DEFAULT_PORTS[parts.scheme]
+    return f"{parts.scheme}://{host}" + ("" if port in {None, default} else f":{port}")

@@ -1,0 +1,226 @@
+"""The browser's own account of calls: the protocol's `WebMCP` domain.
+
+It has what a page cannot see or say: the reason that an error hides, the answer of a tool whose
+document went away, the sign that a form waits for the person, and whether a form submits itself.
+A browser without the domain gives no account, and everything here answers "unknown".
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from playwright.async_api import Error
+from pydantic import JsonValue
+
+from webmcp_agent.browser.cdp import CdpSession
+from webmcp_agent.browser.waiting import HeldTasks, Pulse
+
+Status = Literal["Completed", "Canceled", "Error"]
+
+_PROPERTIES_LIMIT_MS = 300
+_KEPT = 200
+"""Invocations that are remembered: a page may call its own tools without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormMark:
+    """A tool that comes from a form."""
+
+    autosubmit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """How the browser says that a call ended."""
+
+    status: Status
+    output: JsonValue = None
+    """JSON-parsed by the browser: a text `42` is the number here."""
+    has_output: bool = False
+    error_text: str = ""
+    exception: dict[str, Any] | None = None
+    """The protocol's remote object of what the tool threw."""
+    members: "asyncio.Task[dict[str, JsonValue]] | None" = None
+    """The own plain members of a thrown object."""
+
+
+@dataclass(slots=True)
+class Invocation:
+    """One call as the browser saw it, whoever made it."""
+
+    id: str
+    tool: str
+    frame: str
+    arguments: JsonValue
+    number: int
+    response: Response | None = None
+    taken: bool = False
+
+
+@dataclass(slots=True)
+class Sighting:
+    """The account of one call of ours, as far as there is one yet."""
+
+    find: Callable[[], Invocation | None]
+    _found: Invocation | None = field(default=None, init=False)
+
+    @property
+    def invocation(self) -> Invocation | None:
+        """The browser's record; None while none was seen."""
+        if self._found is None and (found := self.find()) is not None:
+            found.taken = True
+            self._found = found
+        return self._found
+
+    @property
+    def response(self) -> Response | None:
+        """How it ended; None while it has not, or nobody saw it."""
+        invocation = self.invocation
+        return invocation.response if invocation else None
+
+
+class Witness:
+    """Watches the main process of one page."""
+
+    def __init__(self, cdp: CdpSession, pulse: Pulse, tasks: HeldTasks) -> None:
+        self.present = False
+        """Whether the browser has the domain; it may still have no events to give."""
+        self.spoke = False
+        """Whether any event came: only then does the absence of one mean something."""
+        self._cdp = cdp
+        self._pulse = pulse
+        self._tasks = tasks
+        self._forms: dict[tuple[str, str], FormMark | None] = {}
+        self._invocations: dict[str, Invocation] = {}
+        self._count = 0
+
+    async def start(self) -> None:
+        """Listen. Before the first `goto`, or tools of child frames go unnoticed."""
+        self._cdp.on("WebMCP.toolsAdded", self._added)
+        self._cdp.on("WebMCP.toolsRemoved", self._removed)
+        self._cdp.on("WebMCP.toolInvoked", self._invoked)
+        self._cdp.on("WebMCP.toolResponded", self._responded)
+        # A document that goes takes its tools with it and no event says so.
+        self._cdp.on("Page.frameNavigated", self._navigated)
+        self._cdp.on("Page.frameDetached", self._detached)
+        try:
+            await self._cdp.send("WebMCP.enable")
+        except Error:
+            return
+        self.present = True
+
+    def knows(self, name: str, frame: Callable[[str], bool]) -> bool:
+        """Whether the browser told of this tool in such a frame."""
+        return any(tool == name and frame(place) for place, tool in self._forms)
+
+    def form(self, name: str, frame: Callable[[str], bool]) -> FormMark | None:
+        """The form behind a tool; None when it is none, or not known."""
+        for (place, tool), mark in self._forms.items():
+            if tool == name and frame(place):
+                return mark
+        return None
+
+    def watch(self, name: str, arguments: JsonValue, frame: Callable[[str], bool]) -> Sighting:
+        """Look out for a call of ours that is sent after this.
+
+        The page may call the same tool by itself: the first call with our arguments is ours, and
+        without one the first call of that name."""
+        start = self._count
+
+        def find() -> Invocation | None:
+            candidates = [
+                invocation
+                for invocation in self._invocations.values()
+                if invocation.number >= start
+                and not invocation.taken
+                and invocation.tool == name
+                and frame(invocation.frame)
+            ]
+            same = [each for each in candidates if each.arguments == arguments]
+            return next(iter(same or candidates), None)
+
+        return Sighting(find)
+
+    async def members(self, response: Response) -> dict[str, JsonValue]:
+        """The own plain members of what the tool threw; empty when there are none to be had."""
+        return await response.members if response.members is not None else {}
+
+    def _added(self, event: dict[str, Any]) -> None:
+        self.spoke = True
+        for tool in event["tools"]:
+            mark = None
+            if tool.get("backendNodeId") is not None:
+                mark = FormMark(tool.get("annotations", {}).get("autosubmit") is True)
+            self._forms[tool["frameId"], tool["name"]] = mark
+
+    def _removed(self, event: dict[str, Any]) -> None:
+        for tool in event["tools"]:
+            self._forms.pop((tool["frameId"], tool["name"]), None)
+
+    def _navigated(self, event: dict[str, Any]) -> None:
+        self._forget(event["frame"]["id"])
+
+    def _detached(self, event: dict[str, Any]) -> None:
+        self._forget(event["frameId"])
+
+    def _forget(self, frame: str) -> None:
+        for key in [key for key in self._forms if key[0] == frame]:
+            del self._forms[key]
+
+    def _invoked(self, event: dict[str, Any]) -> None:
+        self.spoke = True
+        invocation = Invocation(
+            id=event["invocationId"],
+            tool=event["toolName"],
+            frame=event["frameId"],
+            arguments=_read(event.get("input", "")),
+            number=self._count,
+        )
+        self._count += 1
+        self._invocations[invocation.id] = invocation
+        if len(self._invocations) > _KEPT:
+            del self._invocations[next(iter(self._invocations))]
+        self._pulse.fire()
+
+    def _responded(self, event: dict[str, Any]) -> None:
+        invocation = self._invocations.get(event["invocationId"])
+        if invocation is None or invocation.response is not None:
+            return  # a second answer of one call does not count
+        exception = event.get("exception")
+        members = None
+        if exception and exception.get("className") == "Object" and exception.get("objectId"):
+            # At once: the object lives no longer than its document.
+            members = self._tasks.start(self._members(exception["objectId"]))
+        invocation.response = Response(
+            status=event["status"],
+            output=event.get("output"),
+            has_output="output" in event,
+            error_text=event.get("errorText") or "",
+            exception=exception,
+            members=members,
+        )
+        self._pulse.fire()
+
+    async def _members(self, object_id: str) -> dict[str, JsonValue]:
+        try:
+            async with asyncio.timeout(_PROPERTIES_LIMIT_MS / 1000):
+                answer = await self._cdp.send(
+                    "Runtime.getProperties", {"objectId": object_id, "ownProperties": True}
+                )
+        except (Error, TimeoutError):
+            return {}
+        # Getters have no "value" here, and so are neither run nor read.
+        return {
+            each["name"]: each["value"]["value"]
+            for each in answer["result"]
+            if each.get("enumerable") and "value" in each.get("value", {})
+        }
+
+
+def _read(text: str) -> JsonValue:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
