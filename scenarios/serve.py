@@ -116,8 +116,7 @@ def _find_local(start: str, scheme: str) -> tuple[Path, str]:
         case _:
             reason = f"{scheme}: is not supported. Use http:, https:, shop:, a folder or a file."
             raise StartNotFound(start, reason)
-    page = page.expanduser()
-    if not page.exists():
+    if not start or not _exists(page := _at_home(page)):
         reason = "there is no such file or folder. A web address begins with http:// or https://"
         raise StartNotFound(start, reason)
     if page.is_dir() and not (page / "index.html").is_file():
@@ -128,10 +127,24 @@ def _find_local(start: str, scheme: str) -> tuple[Path, str]:
 def _split_extra(text: str, folder: Path | None = None) -> tuple[Path, str]:
     """The path, and a query or fragment behind it; a file that is really named `a?b` wins."""
     base = folder or Path()
-    if text and (base / text).exists():
+    if text and _exists(base / text):
         return base / text, ""
     path = re.split(r"[?#]", text, maxsplit=1)[0]
     return base / path, text[len(path) :]
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that no file can have, say one of a thousand characters
+        return False
+
+
+def _at_home(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError:  # nobody is called so
+        return path
 
 
 def _folder_and_page(path: Path) -> tuple[Path, str]:
