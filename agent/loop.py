@@ -8,6 +8,7 @@ does: a run ends in `finish` or `error`. No part is yielded inside a wait on for
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
+from webmcp_agent.agent.foreign_text import clean
 from webmcp_agent.agent.history import read_history, result_text
 from webmcp_agent.agent.options import LocalLoopOptions
 from webmcp_agent.agent.request import AgentDefinition, AgentRunRequest
@@ -75,7 +76,7 @@ async def continue_run(
         return
     run = Run(provider, req, options, history.ask, history.turns, run_local_agent)
     for call in history.finished:
-        run.remember(call.name, call.args, result_text(call), call.state == "error")
+        run.remember(call.name, call.args, clean(result_text(call)), call.state == "error")
     message, open_message = progress.messages, progress.open_message
 
     for step in range(progress.steps + 1, max_steps + 1):
@@ -97,6 +98,9 @@ async def continue_run(
             yield TextDelta(outcome.text)
         if outcome.finish is not None:
             yield outcome.finish
+            return
+        if req.signal.aborted:
+            yield Finish("aborted")
             return
 
         # 9 Run the calls, one at a time.
