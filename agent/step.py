@@ -6,6 +6,7 @@ against Stop and a limit.
 """
 
 import inspect
+import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
@@ -77,6 +78,9 @@ from webmcp_agent.providers.errors import NotReady, PromptTooLong
 TOOLS_LIMIT_MS = 10_000
 PAGE_LIMIT_MS = 2_000
 FITS_LIMIT_MS = 10_000
+
+_LEGAL_NAME = re.compile("[A-Za-z0-9_.-]{1,128}")
+"""What a page may call a tool; the browser refuses other names itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +170,11 @@ class Run:
         agent = self.req.agent
         named: dict[str, PageTool] = {}
         for tool in tools:
-            if tool.name in named:
+            if not _LEGAL_NAME.fullmatch(tool.name):
+                self._warn(
+                    f"name:{tool.name}", f"a tool with an illegal name was left out: {tool.name}"
+                )
+            elif tool.name in named:
                 self._warn(f"double:{tool.name}", f"a second tool named {tool.name} was left out")
             elif agent is None or agent.tools is None or tool.name in agent.tools:
                 named[tool.name] = tool
@@ -301,9 +309,6 @@ class Run:
             raise
         except TooLate:
             raise _RunFailed("timeout", TOO_SLOW) from None
-        except NotReady as exc:
-            reason = one_line(str(exc)) or "it is not loaded"
-            raise _RunFailed("not-ready", FAILED.format(reason=reason)) from exc
         except Exception as exc:  # a provider is foreign code
             raise _failed(exc) from exc
         finally:
@@ -376,13 +381,14 @@ class Run:
         """Run one checked call; whatever happens becomes an answer."""
         began = time.perf_counter()
         own = AbortController()
+        begins = not self.req.signal.aborted
         try:
             answer = await race(
                 self._sent(tool, args, call_id, AbortSignal.any([self.req.signal, own.signal])),
                 self.req.signal,
             )
         except StopPressed:
-            answer = ToolFail("cancelled", STOPPED)
+            answer = ToolFail("cancelled", STOPPED, may_have_happened=begins)
         except Exception as exc:  # noqa: BLE001  # a source is foreign code
             answer = ToolFail("no-answer", one_line(clean(str(exc)), 500) or type(exc).__name__)
         finally:
@@ -476,6 +482,10 @@ class _RunFailed(Exception):
 
 
 def _failed(exc: BaseException) -> _RunFailed:
+    if isinstance(exc, NotReady):
+        return _RunFailed(
+            "not-ready", FAILED.format(reason=one_line(str(exc)) or "it is not loaded")
+        )
     reason = one_line(str(exc)) or type(exc).__name__
     return _RunFailed("provider-failed", FAILED.format(reason=reason))
 
