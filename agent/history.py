@@ -89,11 +89,14 @@ def _window(turns: list[ChatTurn]) -> list[ChatTurn]:
 
 
 def _is_resumed(messages: Sequence[ChatMessage]) -> bool:
-    last = messages[-1]
-    if last.role != "assistant" or not last.parts:
-        return False
-    part = last.parts[-1]
-    return isinstance(part, CallPart) and part.state != "running"
+    """Whether the last message, empty ones aside, ends on a finished call."""
+    for message in reversed(messages):
+        if message.role == "user":
+            return False
+        if message.parts:
+            part = message.parts[-1]
+            return isinstance(part, CallPart) and part.state != "running"
+    return False
 
 
 def _finished_calls(messages: Sequence[ChatMessage]) -> list[CallPart]:
