@@ -7,7 +7,8 @@ it), so a call never loses its result; the last call and its result survive in s
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from webmcp_agent.agent.wording import FOLDED, cut, gist, one_line
+from webmcp_agent.agent.foreign_text import cut_result, unwrapped, wrap_untrusted
+from webmcp_agent.agent.wording import FOLDED, gist, one_line
 from webmcp_agent.providers.base import ChatTurn, PromptParts
 
 SMALLER_TOOL_COUNTS = (4, 2, 1)
@@ -84,13 +85,22 @@ def _holds_last_call(unit: Sequence[ChatTurn], later: Sequence[Sequence[ChatTurn
 
 
 def _shortened(turn: ChatTurn) -> ChatTurn:
-    return replace(turn, content=cut(turn.content, SHORT_RESULT)) if turn.role == "tool" else turn
+    if turn.role != "tool":
+        return turn
+    return replace(turn, content=cut_result(turn.content, SHORT_RESULT))
+
+
+def _gist_of_result(content: str) -> str:
+    """The short form of a tool turn; other people's text stays marked as such."""
+    text = unwrapped(content)
+    short = gist(text) or one_line(text)
+    return short if text == content else wrap_untrusted(short)
 
 
 def _folded(unit: Sequence[ChatTurn], later: Sequence[list[ChatTurn]]) -> list[list[ChatTurn]]:
     """`later` with the results of `unit` as first lines of the newest user turn."""
     lines = [
-        FOLDED.format(name=turn.name, gist=gist(turn.content) or one_line(turn.content))
+        FOLDED.format(name=turn.name, gist=_gist_of_result(turn.content))
         for turn in unit
         if turn.role == "tool"
     ]
