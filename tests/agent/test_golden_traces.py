@@ -299,9 +299,7 @@ TRACES = [
         ],
         3,
         answers={
-            "open_product": ToolOk(
-                "Opened Blue mug.\nThe page is now /product.", navigated=True
-            ),
+            "open_product": ToolOk("Opened Blue mug.\nThe page is now /product.", navigated=True),
             "add_to_cart": "added",
         },
     ),
