@@ -241,7 +241,7 @@ TRACES = [
     ),
     Trace(
         "polling",
-        [search(), search(), search(), "Ready."],
+        [search(), search(), search(), "The list is ready now."],
         [
             start(1),
             *searched("c1.1", answer="loading 10%"),
@@ -250,7 +250,7 @@ TRACES = [
             start(3),
             *searched("c3.1", answer="ready"),
             start(4),
-            text("Ready."),
+            text("The list is ready now."),
             Finish("stop"),
         ],
         4,
