@@ -45,7 +45,10 @@ class Switch(StrEnum):
 
 Url = Annotated[
     str,
-    typer.Argument(help="The page: an address, shop: (the demo shop), or a local file or folder."),
+    typer.Argument(
+        metavar="URL",
+        help="The page: an address, shop: (the demo shop), or a local file or folder.",
+    ),
 ]
 Model = Annotated[
     str | None,
@@ -106,7 +109,7 @@ Json = Annotated[bool, typer.Option("--json", help="Only JSON on stdout.")]
 @app.command()
 def run(
     url: Url,
-    task: Annotated[str, typer.Argument(help="What to do, in words.")],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="What to do, in words.")],
     model: Model = None,
     adapter: Adapter = None,
     device: Device = "auto",
@@ -187,7 +190,7 @@ def tools(
 @app.command()
 def call(
     url: Url,
-    tool: Annotated[str, typer.Argument(help="The tool's name.")],
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="The tool's name.")],
     args: Annotated[str, typer.Option("--args", metavar="JSON", help="Its arguments.")] = "{}",
     browser: Browser = None,
     cdp: Cdp = None,
@@ -236,7 +239,7 @@ def models_list(json: Json = False) -> None:
 
 @models_app.command("get")
 def models_get(
-    name: Annotated[str, typer.Argument(help="Hub id, .gguf file, or `default`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Hub id, .gguf file, or `default`.")],
     adapter: Adapter = None,
 ) -> None:
     """Download a model and make it ready; can be stopped and goes on where it was."""
@@ -246,7 +249,9 @@ def models_get(
 
 
 @models_app.command("remove")
-def models_remove(name: Annotated[str, typer.Argument(help="As `models list` shows it.")]) -> None:
+def models_remove(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As `models list` shows it.")],
+) -> None:
     """Remove a model from the cache."""
     from webmcp_agent.scenarios.commands import models_remove_command
 

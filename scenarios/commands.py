@@ -22,7 +22,14 @@ from webmcp_agent.browser.page_tools import PageTools
 from webmcp_agent.browser.policy import Approver
 from webmcp_agent.browser.tools import JsonObject, PageTool, ToolOk
 from webmcp_agent.providers.errors import Aborted, ProviderError
-from webmcp_agent.providers.weights import fetch_model, find_model, list_models, remove_model
+from webmcp_agent.providers.weights import (
+    DEFAULT_MODEL,
+    EMBEDDED,
+    cached_models,
+    fetch_model,
+    find_model,
+    remove_model,
+)
 from webmcp_agent.scenarios.approval import terminal_approver
 from webmcp_agent.scenarios.chat import Chat
 from webmcp_agent.scenarios.console import (
@@ -290,19 +297,28 @@ async def doctor_command(
 
 async def models_list_command(interrupt: Interrupt, as_json: bool) -> int:
     """The models that are here, and those that can be had by name."""
-    models = list_models()
+    cached = cached_models()
+    here = {model.name for model in cached}
+    rows: list[JsonObject] = [
+        {"name": model.name, "cached": True, "bytes": model.size_bytes, "folder": str(model.folder)}
+        for model in cached
+    ] + [
+        {"name": model.name, "cached": False, "bytes": model.size_bytes, "folder": None}
+        for model in EMBEDDED.values()
+        if model.name not in here
+    ]
+    for row in rows:
+        row["default"] = row["name"] == DEFAULT_MODEL
     if as_json:
-        rows = [
-            {"name": m.name, "cached": m.cached, "bytes": m.bytes, "default": m.default}
-            for m in models
-        ]
-        write_json(rows)
+        write_json(list(rows))
         return DONE
     console = results_console()
-    for model in models:
-        state = "here" if model.cached else "can be downloaded"
-        default = ", the default" if model.default else ""
-        console.print(Text(f"{model.name:<32} {size_text(model.bytes):>8}  {state}{default}"))
+    for row in rows:
+        size = row["bytes"]
+        state = "here" if row["cached"] else "can be downloaded"
+        default = ", the default" if row["default"] else ""
+        text = f"{row['name']:<36} {size_text(size if isinstance(size, int) else None):>8}  "
+        console.print(Text(f"{text}{state}{default}"))
     return DONE
 
 

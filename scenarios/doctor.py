@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from webmcp_agent.browser.errors import BrowserError, NoBrowser
-from webmcp_agent.browser.launch import find_chromium
+from webmcp_agent.browser.launch import find_chromium, playwright_chromium
 from webmcp_agent.browser.tools import JsonObject
 from webmcp_agent.providers.errors import ProviderError
 from webmcp_agent.providers.weights import cache_dir, find_model
@@ -64,7 +64,8 @@ async def _browser(browser: str | None) -> list[Finding]:
         return [Finding("browser", False, "no Chromium was found", GET_BROWSER)]
     try:
         async with open_tools("shop:", PageSettings(browser=browser)) as page:
-            version = page.browser_version
+            browser_now = page.page.context.browser
+            version = browser_now.version if browser_now else ""
             count = len(await page.list_tools())
     except NoBrowser as exc:
         return [Finding("browser", False, f"{found} does not start: {exc}", GET_BROWSER)]
@@ -129,11 +130,11 @@ async def get_browser(say: Callable[[str], None]) -> str:
     """A Chromium: the one that Playwright has, its download, an installed one, or the system's.
 
     Returns its path; raises `NoBrowser` when there is none to be had."""
-    if found := find_chromium(None, installed_by_playwright=True):
+    if found := playwright_chromium():
         return str(found)
     say("getting a Chromium with Playwright")
     if await _runs([sys.executable, "-m", "playwright", "install", "chromium"]) and (
-        found := find_chromium(None, installed_by_playwright=True)
+        found := playwright_chromium()
     ):
         return str(found)
     if found := find_chromium():
