@@ -249,7 +249,7 @@ class Run:
                 tools=shown,
                 total=len(offer.tools),
                 page=offer.page,
-                instructions=(agent.instructions if agent else None) or options.instructions,
+                instructions=((agent and agent.instructions) or "").strip() or options.instructions,
                 agents=agent.agents if agent else (),
                 call_format=call_format_of(self.provider),
                 tools_inline=options.tools_inline,
