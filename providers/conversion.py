@@ -246,16 +246,30 @@ def _convert_with_transformers(
 ) -> None:
     """Config and weights of a kind that is not known here."""
     torch = import_module("torch")
-    auto = import_module("transformers").AutoModelForCausalLM
+    transformers = import_module("transformers")
+    auto = transformers.AutoModelForCausalLM
     try:
-        model = auto.from_pretrained(
-            gguf_file.parent, gguf_file=gguf_file.name, dtype=torch.float16, local_files_only=True
+        read = auto.from_pretrained(
+            gguf_file.parent,
+            gguf_file=gguf_file.name,
+            dtype=torch.float16,
+            local_files_only=True,
+            # Else the weights may stay packed, in layers that only a GGUF file can fill.
+            quantization_config=transformers.GgufConfig(dequantize=True),
         )
     except (ValueError, KeyError, NotImplementedError, RuntimeError) as exc:
         raise ModelUnavailable(f"{gguf_file} cannot be converted: {exc}") from exc
     signal.throw_if_aborted()
     on_progress(0.8)
-    model.save_pretrained(folder)
+    # A model that was read from a GGUF file refuses to be saved; a plain one takes its weights.
+    config = read.config
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+    with torch.device("meta"):
+        plain = auto.from_config(config)
+    plain.load_state_dict(read.state_dict(), assign=True)
+    plain.tie_weights()
+    plain.save_pretrained(folder)
 
 
 def _save_tokenizer(gguf_file: Path, fields: dict[str, Any], folder: Path) -> None:

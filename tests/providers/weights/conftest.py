@@ -183,7 +183,9 @@ TEMPLATE = (
 def write_gguf() -> Callable[..., Path]:
     """Writes a GGUF file of a tiny model with random weights, quantised as 8 bits."""
 
-    def write(path: Path, arch: str = "llama", rules: str = "smollm") -> Path:
+    def write(
+        path: Path, arch: str = "llama", rules: str = "smollm", *, scaled: bool = False
+    ) -> Path:
         gguf: Any = import_module("gguf")
         np: Any = import_module("numpy")
         alphabet: list[str] = sorted(
@@ -195,7 +197,8 @@ def write_gguf() -> Callable[..., Path]:
         tokens += ["<tool_call>", "</tool_call>"]
         kinds = [1] * (len(tokens) - 5) + [3, 3, 3, 4, 4]
         first = len(tokens) - 5
-        hidden, inner, layers, heads, kv_heads, head = 64, 96, 2, 4, 2, 16
+        hidden, inner, layers, heads, kv_heads = 64, 96, 2, 4, 2
+        head = 128 if arch == "qwen3" else hidden // heads
         writer = gguf.GGUFWriter(path, arch)
         writer.add_block_count(layers)
         writer.add_context_length(512)
@@ -207,6 +210,9 @@ def write_gguf() -> Callable[..., Path]:
         writer.add_rope_freq_base(10000.0)
         writer.add_rope_dimension_count(head)
         writer.add_vocab_size(len(tokens))
+        if scaled:
+            writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
+            writer.add_rope_scaling_factor(1.0)
         if arch == "qwen3":
             writer.add_key_length(head)
             writer.add_value_length(head)
