@@ -16,7 +16,8 @@ const modelContext = document.modelContext ?? navigator.modelContext;
 
 const object = (properties = {}, required = []) => ({ type: "object", properties, required });
 
-const productId = { type: "string", description: "Product id, e.g. trail-runner-1" };
+// No example here: a small model tends to use it as the answer.
+const productId = { type: "string", description: "Product id, as search_products gives it" };
 
 const whole = (value, name, least, most) => {
   const number = typeof value === "string" && value.trim() ? Number(value) : value;
@@ -68,7 +69,7 @@ const everywhere = (onSearch) => [
     description: "Find products in the shop by words, category and price.",
     inputSchema: object(
       {
-        query: { type: "string", description: "Words to look for, e.g. blue mug" },
+        query: { type: "string", description: "Words to look for" },
         category: {
           type: "string",
           enum: CATEGORIES.map(({ id }) => id),

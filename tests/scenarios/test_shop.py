@@ -112,7 +112,7 @@ async def test_the_search_tells_its_parameters_briefly(open_shop: OpenShop) -> N
     assert listed["search_products"].input_schema == {
         "type": "object",
         "properties": {
-            "query": {"type": "string", "description": "Words to look for, e.g. blue mug"},
+            "query": {"type": "string", "description": "Words to look for"},
             "category": {
                 "type": "string",
                 "enum": ["shoes", "bags", "kitchen", "desk", "outdoor"],
