@@ -29,7 +29,7 @@ from webmcp_agent.agent.patterns import occurs
 from webmcp_agent.agent.schema import JsonObject
 from webmcp_agent.agent.soundness import Draft
 
-STEPS = 10_000
+STEPS = 5_000
 """Keywords that a check may look at; arguments of a page need a few dozen."""
 
 _VALIDATORS: dict[Draft, Any] = {

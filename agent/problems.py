@@ -101,8 +101,8 @@ class Wording:
                 yield self._missing((*path, error.message))
             case "additionalProperties" | "propertyNames":
                 yield from self._unknown((*path, error.message))
-            case None:  # the schema of a property is `false`
-                yield from self._unknown(path) if path else [self._other(path, "false")]
+            case "not" if expected == {} and path and isinstance(path[-1], str):
+                yield from self._unknown(path)  # the property is never allowed
             case "unevaluatedProperties":
                 yield from self._unevaluated(error, path)
             case _ if value is None and (leave := self._leave_out(path)):

@@ -35,6 +35,7 @@ _SCHEMA = {
 }
 _SCHEMAS = {"allOf", "anyOf", "oneOf", "prefixItems"}
 _NAMED_SCHEMAS = {"properties", "patternProperties", "dependentSchemas"}
+_CLOSING = {"additionalProperties", "additionalItems", "unevaluatedItems", "unevaluatedProperties"}
 _NAMING = ("properties", "patternProperties")
 """What tells which properties are additional."""
 _LIMITS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
@@ -139,6 +140,9 @@ class _Cleaner:
         here = _join(place, keyword)
 
         def sub(each: JsonValue, step: str | int | None = None) -> JsonValue:
+            if each is False and keyword not in _CLOSING:
+                # jsonschema forgets the place of an error about a plain `false` (as of 4.26).
+                return {"not": {}}
             return self._clean(each, here if step is None else _join(here, step), level + 1)
 
         if keyword == "$ref":
