@@ -2,7 +2,7 @@
 
 from page_double import PageDouble, tool
 
-from webmcp_agent.agent.request import CallPart
+from webmcp_agent.agent.request import CallPart, ChatMessage, TextPart
 from webmcp_agent.agent.stream import (
     AgentStreamPart,
     MessageStart,
@@ -19,8 +19,13 @@ MUGS = '{"results":[{"id":7,"title":"Blue mug"}]}'
 OUT = "Out of stock"
 ADD_MUG = "Add the blue mug to my cart"
 FIND_MUG = "Find a mug"
+SEARCHED = CallPart("c1.1", "search_products", {"query": "mug"}, "done", result=MUGS)
 OPENED = CallPart("c1.1", "open_product", {"id": 7}, "done", result="Opened Blue mug.")
 REFUSED = CallPart("c1.1", "add_to_cart", {}, "error", code="failed", error=OUT)
+
+
+def agent_message(*parts: TextPart | CallPart, id: str = "m1") -> ChatMessage:
+    return ChatMessage(id, "assistant", parts)
 
 
 def write(name: str, call_format: CallFormat = "tags", /, **args: str | int | bool | None) -> str:
