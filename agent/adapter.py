@@ -1,6 +1,7 @@
 """The adapter: the first provider that works, and the next one when it breaks.
 
-A switch runs no call again: what was done so far becomes history, and the run is resumed.
+A switch runs no call again: what was done so far becomes history, and the run is resumed. Every
+wait on a provider is raced against Stop, so that one that ignores it holds nobody.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Sequence
@@ -10,6 +11,7 @@ from typing import Protocol
 from webmcp_agent.agent.history import messages_of
 from webmcp_agent.agent.loop import Progress, continue_run
 from webmcp_agent.agent.options import LocalLoopOptions
+from webmcp_agent.agent.racing import StopPressed, TooLate, race
 from webmcp_agent.agent.request import AgentDefinition, AgentRunRequest, ChatMessage
 from webmcp_agent.agent.stream import AgentStreamPart, Finish, MessageStart, RunError
 from webmcp_agent.agent.trace import TraceCallback
@@ -30,6 +32,10 @@ from webmcp_agent.providers.base import (
     tools_inline_of,
 )
 from webmcp_agent.providers.detection import default_providers
+from webmcp_agent.providers.errors import Aborted
+
+AVAILABILITY_LIMIT_MS = 30_000
+"""How long a provider may take to say whether it can run: some load an engine to look."""
 
 
 class AgentAdapter(Protocol):
@@ -122,17 +128,24 @@ class LocalAdapter:
         self._states: dict[int, ProviderAvailability] = {}
 
     async def prepare(self, signal: AbortSignal | None = None) -> None:
-        """Prepare the first provider that can run here; raises what it raises."""
-        provider = await self._usable()
-        if provider is not None:
-            await self._prepare(provider, signal)
+        """Prepare the first provider that can run here.
+
+        Raises what the provider raises, and `Aborted` as soon as `signal` is set."""
+        signal = signal or AbortSignal()
+        try:
+            provider = await self._usable(signal)
+            if provider is not None:
+                await self._prepare(provider, signal)
+        except StopPressed:
+            raise Aborted(signal.reason or "stopped") from None
 
     async def availability(self) -> ProviderAvailability:
         """The state of the provider that would run; the reasons of all when none can."""
-        provider = await self._usable()
-        return (
-            Unavailable(await self._reasons()) if provider is None else await self._state(provider)
-        )
+        nobody = AbortSignal()
+        provider = await self._usable(nobody)
+        if provider is None:
+            return Unavailable(await self._reasons(nobody))
+        return await self._state(provider, nobody)
 
     def models(self) -> Sequence[ModelChoice]:
         """The models of the first provider that offers a choice; empty means no picker."""
@@ -158,17 +171,14 @@ class LocalAdapter:
         parts: list[AgentStreamPart] = []
         failed: RunError | None = None
         while True:
-            provider = await self._usable()
-            if provider is None:
-                yield failed or RunError("unavailable", await self._reasons())
+            try:
+                provider = await self._ready(req.signal, failed)
+            except StopPressed:
+                provider = Finish("aborted")
+            if isinstance(provider, RunError | Finish):
+                yield provider
                 return
             failed = None
-            if blocked := await self._made_ready(provider, req.signal):
-                if broken_of(provider):
-                    failed = blocked if isinstance(blocked, RunError) else None
-                    continue
-                yield blocked
-                return
             started = sum(isinstance(part, MessageStart) for part in parts)
             open_message = bool(parts) and isinstance(parts[-1], MessageStart)
             stream = continue_run(
@@ -179,7 +189,7 @@ class LocalAdapter:
             )
             try:
                 async for part in stream:
-                    if isinstance(part, RunError) and broken_of(provider):
+                    if isinstance(part, RunError) and _gave_up(part, provider):
                         failed = part
                         break
                     parts.append(part)
@@ -189,22 +199,40 @@ class LocalAdapter:
             if failed is None:
                 return
 
+    async def _ready(
+        self, signal: AbortSignal, failed: RunError | None
+    ) -> LocalProvider | RunError | Finish:
+        """The first provider that can generate now, or how the run ends without one.
+
+        `failed` is how the one before gave up; it is shown when there is no other."""
+        if signal.aborted:
+            raise StopPressed
+        while (provider := await self._usable(signal)) is not None:
+            blocked = await self._made_ready(provider, signal)
+            if blocked is None:
+                return provider
+            if isinstance(blocked, Finish) or not broken_of(provider):
+                return blocked
+            failed = blocked
+        return failed or RunError("unavailable", await self._reasons(signal))
+
     async def _made_ready(
         self, provider: LocalProvider, signal: AbortSignal
     ) -> RunError | Finish | None:
         """Load what was downloaded before; what stands in the way, or None when it can run."""
-        state = await self._state(provider)
+        state = await self._state(provider, signal)
         match state:
             case Available():
                 return None
             case NeedsDownload(cached=True):
                 try:
                     await self._prepare(provider, signal)
+                except StopPressed:
+                    raise
                 except Exception as exc:  # noqa: BLE001  # a provider is foreign code
                     if signal.aborted:
                         return Finish("aborted")
-                    reason = one_line(str(exc)) or type(exc).__name__
-                    return RunError("provider-failed", FAILED.format(reason=reason))
+                    return RunError("provider-failed", FAILED.format(reason=_said(exc)))
                 return None
             case NeedsDownload():
                 return RunError("needs-download", NEEDS_LOAD.format(size=size_text(state.bytes)))
@@ -214,31 +242,43 @@ class LocalAdapter:
             case Unavailable():
                 return RunError("unavailable", state.reason)
 
-    async def _prepare(self, provider: LocalProvider, signal: AbortSignal | None) -> None:
+    async def _prepare(self, provider: LocalProvider, signal: AbortSignal) -> None:
+        # Dropped before it begins too: meanwhile the provider says how far it is.
+        self._states.pop(id(provider), None)
         try:
-            await provider.prepare(lambda _: None, signal)
+            await race(provider.prepare(lambda _: None, signal), signal)
         finally:
             self._states.pop(id(provider), None)
 
-    async def _usable(self) -> LocalProvider | None:
+    async def _usable(self, signal: AbortSignal) -> LocalProvider | None:
         for provider in self._providers:
             if broken_of(provider):
                 continue
-            if not isinstance(await self._state(provider), Unavailable):
+            if not isinstance(await self._state(provider, signal), Unavailable):
                 return provider
         return None
 
-    async def _state(self, provider: LocalProvider) -> ProviderAvailability:
-        """Asked once per provider, kept until something changes it."""
-        if id(provider) not in self._states:
-            self._states[id(provider)] = await provider.availability()
-        return self._states[id(provider)]
+    async def _state(self, provider: LocalProvider, signal: AbortSignal) -> ProviderAvailability:
+        """Asked once per provider and kept until something changes it; progress is never kept."""
+        if kept := self._states.get(id(provider)):
+            return kept
+        try:
+            state = await race(provider.availability(), signal, AVAILABILITY_LIMIT_MS)
+        except StopPressed:
+            raise
+        except TooLate:
+            return Unavailable("no answer")
+        except Exception as exc:  # noqa: BLE001  # a provider is foreign code
+            return Unavailable(_said(exc))
+        if not isinstance(state, Downloading):
+            self._states[id(provider)] = state
+        return state
 
-    async def _reasons(self) -> str:
+    async def _reasons(self, signal: AbortSignal) -> str:
         reasons = [
             f"{provider.label}: {reason}"
             for provider in self._providers
-            if (reason := broken_of(provider) or _reason(await self._state(provider)))
+            if (reason := broken_of(provider) or _reason(await self._state(provider, signal)))
         ]
         return "; ".join(reasons) or "there is no model provider"
 
@@ -253,6 +293,15 @@ class LocalAdapter:
             tools_inline=provider is not None and tools_inline_of(provider),
             trace=self._options.trace,
         )
+
+
+def _gave_up(error: RunError, provider: LocalProvider) -> bool:
+    """Whether a provider broke; `unavailable` is the page's own failure."""
+    return error.code != "unavailable" and broken_of(provider) is not None
+
+
+def _said(exc: Exception) -> str:
+    return one_line(str(exc)) or type(exc).__name__
 
 
 def _reason(state: ProviderAvailability) -> str | None:
