@@ -18,6 +18,7 @@ from webmcp_agent.agent.request import (
 from webmcp_agent.browser.tools import JsonObject, PageContext, PageTool, ToolFail, ToolOk
 from webmcp_agent.providers.abort import AbortSignal
 
+TOOL_PREFIX = "ask_"
 SUB_AGENT_STEPS = 4
 """Steps of a sub-agent that does not say how many."""
 
@@ -26,7 +27,10 @@ def delegation_note(agents: Sequence[AgentDefinition]) -> str:
     """How to hand work over, for the prompt; empty without sub-agents."""
     if not agents:
         return ""
-    who = ", ".join(f"{_label(agent)} ({clean(agent.description)})" for agent in agents)
+    who = ", ".join(
+        f"{_label(agent)} ({about})" if (about := clean(agent.description)) else _label(agent)
+        for agent in agents
+    )
     tools = " or ".join(_tool_name(agent) for agent in agents)
     return (
         f"You can hand a part of the work to: {who}. "
@@ -37,19 +41,20 @@ def delegation_note(agents: Sequence[AgentDefinition]) -> str:
 def agent_tools(
     agents: Sequence[AgentDefinition], page_tools: Sequence[PageTool]
 ) -> dict[str, tuple[AgentDefinition, PageTool]]:
-    """The sub-agents as tools, by tool name; a page's tool of the same name wins."""
+    """The sub-agents as tools, by tool name; a page's tool of the same name wins, then the first
+    sub-agent."""
     taken = {tool.name for tool in page_tools}
-    return {
-        _tool_name(agent): (agent, _as_tool(agent))
-        for agent in agents
-        if _tool_name(agent) not in taken
-    }
+    tools: dict[str, tuple[AgentDefinition, PageTool]] = {}
+    for agent in agents:
+        if _tool_name(agent) not in taken:
+            tools.setdefault(_tool_name(agent), (agent, _as_tool(agent)))
+    return tools
 
 
 def _as_tool(agent: AgentDefinition) -> PageTool:
     return PageTool(
         name=_tool_name(agent),
-        description=f"{_label(agent)}: {agent.description}",
+        description=": ".join(text for text in (_label(agent), agent.description) if text),
         input_schema={
             "type": "object",
             "properties": {"task": {"type": "string", "description": "the task in one sentence"}},
@@ -60,7 +65,7 @@ def _as_tool(agent: AgentDefinition) -> PageTool:
 
 
 def _tool_name(agent: AgentDefinition) -> str:
-    return f"ask_{re.sub('[^A-Za-z0-9_.-]', '_', agent.id)}"[:128]
+    return f"{TOOL_PREFIX}{re.sub('[^A-Za-z0-9_.-]', '_', agent.id)}"[:128]
 
 
 def _label(agent: AgentDefinition) -> str:
@@ -107,7 +112,7 @@ def sub_request(
             label=agent.label,
             description=agent.description,
             instructions=agent.instructions,
-            max_steps=agent.max_steps or SUB_AGENT_STEPS,
+            max_steps=SUB_AGENT_STEPS if agent.max_steps is None else agent.max_steps,
             tools=agent.tools,
         ),
         messages=(user_message(task),),

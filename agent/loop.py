@@ -147,11 +147,10 @@ async def continue_run(
 
 
 def _max_steps(options: LocalLoopOptions, agent: AgentDefinition | None) -> int:
-    if agent is None or agent.max_steps is None:
-        return options.max_steps
-    if agent.max_steps < 1:
-        raise ValueError(f"max_steps must be at least 1, not {agent.max_steps}")
-    return agent.max_steps
+    for each in (agent, *agent.agents) if agent else ():
+        if each.max_steps is not None and each.max_steps < 1:
+            raise ValueError(f"max_steps must be at least 1, not {each.max_steps}")
+    return options.max_steps if agent is None or agent.max_steps is None else agent.max_steps
 
 
 def _moved(answer: ToolOk | ToolFail) -> bool:

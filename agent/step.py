@@ -250,7 +250,7 @@ class Run:
                 total=len(offer.tools),
                 page=offer.page,
                 instructions=((agent and agent.instructions) or "").strip() or options.instructions,
-                agents=agent.agents if agent else (),
+                agents=list(offer.agents.values()),
                 call_format=call_format_of(self.provider),
                 tools_inline=options.tools_inline,
             )
@@ -419,7 +419,11 @@ class Run:
             return ToolOk(report.answer, nested_value(report))
         if report.finish == "aborted":
             return ToolFail("cancelled", STOPPED)
-        return ToolFail("failed", report.error or report.answer or report.finish)
+        return ToolFail(
+            "failed",
+            report.error or report.answer or report.finish,
+            may_have_happened=any(call.may_have_happened for call in report.calls),
+        )
 
     def readable(self, tool: PageTool, text: str) -> str:
         """An answer as the model reads it, whole: harmless, and marked when others wrote it."""
@@ -433,7 +437,7 @@ class Run:
         self.failure = (name, said) if failed else None
         times = self.repetition.seen(name, args, said)
         if times != "new":
-            self.trace("repeat", name=name, args=args, times=times)
+            self.trace("repeat", name=name, args=args, count=1 if times == "first" else 2)
         return times
 
     def add_step_turns(

@@ -198,9 +198,8 @@ def report_of(parts: Iterable[AgentStreamPart]) -> RunReport:
                 acted = True
             case ToolResult():
                 call = running.pop(part.id)
-                calls.append(
-                    CallReport(call.name, call.args, "ok", True, part.text, _nested(part.result))
-                )
+                nested = _nested(part.result) if _hands_over(call) else ()
+                calls.append(CallReport(call.name, call.args, "ok", True, part.text, nested))
             case ToolError():
                 call = running.pop(part.id)
                 calls.append(
@@ -216,6 +215,12 @@ def report_of(parts: Iterable[AgentStreamPart]) -> RunReport:
             case _:
                 assert_never(part)
     return RunReport(steps, answer, finish, tuple(calls), error)
+
+
+def _hands_over(call: ToolCall) -> bool:
+    """Whether a call has the form that `delegation.py` gives a hand-over: no other result is read
+    as a report."""
+    return call.name.startswith("ask_") and set(call.args) == {"task"}
 
 
 def _nested(value: JsonValue) -> tuple[CallReport, ...]:
