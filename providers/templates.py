@@ -49,6 +49,8 @@ class ChatForm:
     """Results are user turns between `RESULT_MARKERS`."""
     merge: bool = False
     """Neighbours of one role become one turn."""
+    empty_list: bool = False
+    """No tools are an empty list: the template walks through them without asking for any."""
 
     @property
     def notes(self) -> list[str]:
@@ -82,9 +84,9 @@ class ChatForm:
         return [_message(role, content, name) for role, content, name in spoken]
 
     def tools(self, tools: Sequence[CompactTool]) -> list[JsonObject] | None:
-        """The tools as the template takes them; None when it shall see none."""
+        """The tools as the template takes them."""
         if self.tools_inline or not tools:
-            return None
+            return [] if self.empty_list else None
         flat: list[JsonObject] = [
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
             for tool in tools
@@ -129,7 +131,7 @@ PROBE_TOOL = CompactTool(
             # A template that writes `value.items` gets Python's dict method instead.
             "items": {"type": "array", "items": {"type": "string"}},
             "zq_list": {"type": "array", "items": {"type": "string"}},
-            "zq_kinds": {"type": ["integer", "null"], "description": "zqkinds"},
+            "zq_kinds": {"type": ["array", "null"], "items": {"type": "string"}},
         },
         "required": ["items"],
     },
@@ -159,7 +161,8 @@ def choose_form(render: Render, source: str, vocabulary: Collection[str]) -> Cha
     `ModelUnavailable`, the sentence beginning with "its chat template", when there is none."""
     pythonic = _is_pythonic(source, vocabulary)
     problem = ""
-    for inline, results, system, merge in sorted(product((False, True), repeat=4), key=sum):
+    fallbacks = sorted(product((False, True), repeat=5), key=sum)
+    for inline, results, system, merge, empty in fallbacks:
         form = ChatForm(
             call_format="pythonic" if pythonic and not inline else "tags",
             flat_tools=pythonic and not inline,
@@ -167,6 +170,7 @@ def choose_form(render: Render, source: str, vocabulary: Collection[str]) -> Cha
             fold_results=results,
             fold_system=system,
             merge=merge,
+            empty_list=empty,
         )
         problem = _problem(render, form)
         if not problem:
@@ -185,6 +189,7 @@ def _problem(render: Render, form: ChatForm) -> str:
     turns = _probe_turns(form.call_format)
     try:
         text = render(form.messages(_SYSTEM, turns), form.tools([PROBE_TOOL]))
+        render(form.messages(_SYSTEM, turns), form.tools([]))  # a page may have none
     except Exception as exc:  # noqa: BLE001  # a template is foreign code and raises anything
         return f"refuses a conversation ({str(exc).splitlines()[0] if str(exc) else type(exc)})"
     lost = [word for word in (*_WORDS, _CALLED) if text.count(word) != 1]
