@@ -126,14 +126,20 @@
   const QUIET = 50; // a registration is announced 1 to 3 ms after it was made
   const FRESH = 500; // an older document has shown what it shows at start
 
+  const isCode = element => !element.type || /script|module/.test(element.type);
+
+  // Whether a document without tools can still get some: not when it is all there and has no
+  // script, or no model context.
+  const mayGrow = () =>
+    document.readyState !== 'complete' || (surface() && [...document.scripts].some(isCode));
+
   // Waits for the tools that a young document still adds: until its list has been the same for a
-  // moment, and while there are none at most until the document is `cap` ms old. Without a model
-  // context only a script that is still to be loaded can bring one.
+  // moment, and while there are none at most until the document is `cap` ms old.
   const settled = async (read, cap) => {
     let tools = await read();
     const end = performance.now() + cap;
     while (performance.now() < end) {
-      if (!surface() && document.readyState === 'complete') break;
+      if (!tools.length && !mayGrow()) break;
       if (age() > (tools.length ? FRESH : cap)) break;
       const changed = await pause(tools.length ? QUIET : Math.min(POLL, cap));
       const before = tools.length;

@@ -97,6 +97,7 @@ class Call:
         self._json = json
         self._id = id
         self._limit_ms = limit_ms
+        self._witnessed = False
         self._deadline = 0.0
         self._rest_ms = _SETTLE_LIMIT_MS
 
@@ -114,10 +115,10 @@ class Call:
         self._deadline = asyncio.get_running_loop().time() + self._limit_ms / 1000
         self._start = parts.navigation.now()
         self._origin = origin_of(parts.navigation.url)
-        first_incident = len(parts.incidents.all)
-        seen = parts.witness.watch(
-            self._listed.name, decoded(self._json), parts.in_frame(self._listed.frame)
-        )
+        in_frame = parts.in_frame(self._listed.frame)
+        # Asked before the call: a tool may go away while it runs.
+        self._witnessed = parts.witness.knows(self._listed.name, in_frame)
+        seen = parts.witness.watch(self._listed.name, decoded(self._json), in_frame)
         sent = parts.tasks.start(
             parts.bridge.send(
                 handle,
@@ -138,7 +139,7 @@ class Call:
             parts.tasks.start(self._abort(handle))
             raise
         outcome = await self._outcome(ended, sent, seen, handle)
-        return await self._told(outcome, first_incident)
+        return await self._told(outcome)
 
     async def _wait(
         self, sent: "asyncio.Task[JsonObject]", seen: Sighting, signal: StopSignal
@@ -165,7 +166,7 @@ class Call:
                     waits_at = begun + FORM_WAITS_MS / 1000
                     if now < waits_at:
                         wake_at = min(wake_at, waits_at)
-                    elif seen.response is None and (seen.invocation or not parts.witness.spoke):
+                    elif seen.response is None and (seen.invocation or not self._witnessed):
                         return "needs-user"
                 pulse = asyncio.ensure_future(parts.pulse.wait())
                 try:
@@ -237,7 +238,7 @@ class Call:
         navigation = self._parts.navigation
         if (response := seen.response) is not None:
             return read_response(response, {})
-        if not self._listed.tool.declarative and not self._parts.witness.spoke:
+        if not self._listed.tool.declarative and not self._witnessed:
             return ToolOk(NO_RESULT)
         await self._parts.pulse.until(
             lambda: navigation.moving or self._moved(), min(SUBMIT_WAITS_MS, self._left_ms())
@@ -269,7 +270,7 @@ class Call:
 
     async def _refused(self, name: str, text: str, seen: Sighting) -> Outcome:
         """The page saw an error: the witness has the reason that it hides."""
-        if self._parts.witness.spoke:
+        if self._witnessed:
             await self._parts.pulse.until(
                 lambda: seen.response is not None or seen.invocation is None, _REPORT_WAITS_MS
             )
@@ -327,13 +328,13 @@ class Call:
         target = message(origin_of(address) or address.partition(":")[0])
         return f"The page wanted to go to {target}, which is not allowed, and was kept here"
 
-    async def _told(self, outcome: Outcome, first_incident: int) -> Outcome:
+    async def _told(self, outcome: Outcome) -> Outcome:
         """The outcome with what else happened, once the page has come to rest."""
         parts, navigation = self._parts, self._parts.navigation
         if parts.bridge.lost() is None:
             await navigation.settle(max(self._left_ms(), self._rest_ms))
         offered = navigation.now().offers > self._start.offers
-        lines = await parts.incidents.since(first_incident, expected=offered)
+        lines = await parts.incidents.news(expected=offered)
         if isinstance(outcome, ToolFail):
             return replace(outcome, message=message(" ".join([outcome.message, *lines])))
         if navigation.stopped_since(self._start):

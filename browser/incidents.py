@@ -16,7 +16,7 @@ from webmcp_agent.browser.cdp import CdpSession
 from webmcp_agent.browser.waiting import HeldTasks, Pulse
 
 DOWNLOAD_LIMIT_BYTES = 50_000_000
-_ARRIVAL_MS = 500
+_ARRIVAL_MS = 300
 """An announced tab or file that has not come by then is not waited for."""
 _SAVING_MS = 5_000
 _QUOTED = 200
@@ -49,6 +49,7 @@ class Incidents:
         self._tasks = tasks
         self._downloads = downloads
         self._allowed = allowed
+        self._told = 0
         self._announced = 0
         self._arrived = 0
         page.on("dialog", self._on_dialog)
@@ -58,16 +59,19 @@ class Incidents:
         cdp.on("Page.downloadWillBegin", self._announce)
         cdp.on("Page.frameRequestedNavigation", self._on_request)
 
-    async def since(self, start: int, *, expected: bool = False) -> list[str]:
-        """The sentences from number `start` on, when all that is on its way has come.
+    async def news(self, *, expected: bool = False) -> list[str]:
+        """The sentences that were not told yet, when all that is on its way has come.
 
-        `expected`: a request was seen that may become a file."""
+        A file may be announced only after the call that offers it has answered: it is told with
+        the next one. `expected`: a request was seen that may become a file."""
         if expected or self._arrived < self._announced:
             goal = max(self._announced, self._arrived + 1 if expected else 0)
             await self._pulse.until(lambda: self._arrived >= goal, _ARRIVAL_MS)
             self._announced = self._arrived
         await self._pulse.until(lambda: all(each.settled for each in self.all), _SAVING_MS)
-        return [each.text for each in self.all[start:]]
+        news = [each.text for each in self.all[self._told :]]
+        self._told = len(self.all)
+        return news
 
     async def close(self) -> None:
         """Close the popups that are still open."""

@@ -113,12 +113,12 @@ def find_chromium(browser: str | None = None) -> Path | None:
     `browser` is a path, or a channel such as `chrome`. Without it: what Playwright has installed,
     else an installed Chromium, else Chrome, else Edge."""
     if browser is None:
-        found = _playwrights_own()
+        found = playwright_chromium()
         return found or next(
             (path for name in ("chromium", "chrome", "msedge") if (path := _installed(name))), None
         )
     if browser == "chromium":
-        return _playwrights_own() or _installed(browser)
+        return playwright_chromium() or _installed(browser)
     if browser in _NAMES:
         return _installed(browser)
     path = Path(browser).expanduser()
@@ -128,7 +128,7 @@ def find_chromium(browser: str | None = None) -> Path | None:
     return Path(command) if command else None
 
 
-def _playwrights_own() -> Path | None:
+def playwright_chromium() -> Path | None:
     """The newest Chromium that `playwright install` has put on this machine."""
     given = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
     if given and given != "0":

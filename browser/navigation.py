@@ -43,12 +43,13 @@ class Navigation:
         self.blocked: list[str] = []
         """Addresses that the gate stopped, oldest first."""
         self.offers = 0
-        """Requests for a document that are no move: links that offer a file."""
+        """Requests that came to no document: what was asked for may be a file."""
         self._cdp = cdp
         self._pulse = pulse
         self._tasks = tasks
         self._phase: Literal["idle", "started", "committed"] = "idle"
         self._queued = False
+        self._refused = False
 
     async def start(self) -> None:
         """Listen. Call it before the first `goto`."""
@@ -59,7 +60,6 @@ class Navigation:
             "Page.navigatedWithinDocument": self._moved_within,
             "Page.domContentEventFired": self._read,
             "Page.frameStoppedLoading": self._stopped,
-            "Page.downloadWillBegin": self._stopped,
         }.items():
             self._cdp.on(name, handler)
         self._cdp.on("Fetch.requestPaused", self._paused)
@@ -145,6 +145,8 @@ class Navigation:
         # move replaced the first one, the first one's end says nothing.
         if event["frameId"] == self.frame and self._phase == "started" and not self._queued:
             self._phase = "idle"
+            self.offers += not self._refused
+            self._refused = False
             self._pulse.fire()
 
     def _paused(self, event: dict[str, Any]) -> None:
@@ -152,6 +154,7 @@ class Navigation:
         main = event["frameId"] == self.frame
         if main and self.gate is not None and not self.gate(url):
             self.blocked.append(url)
+            self._refused = True
             self._pulse.fire()
             # "Aborted" leaves the page as it is; other reasons put an error page in its place.
             answer = {"requestId": request, "errorReason": "Aborted"}

@@ -43,6 +43,9 @@ CONTEXT_LIMIT_MS = 2_000
 CONTEXT_LENGTH = 120
 """Characters of each piece of the page context."""
 
+_ARRIVAL_LIMIT_MS = 3_000
+_DETACH_LIMIT_MS = 500
+
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
@@ -127,11 +130,14 @@ class PageTools:
     ) -> None:
         await self._parts.tasks.close()
         try:
-            await self._parts.incidents.close()
-            if self._parts.bridge.lost() is None:
-                await self._parts.cdp.detach()
-        except Error:
-            return  # the browser is gone, and all this with it
+            # While the page waits for a document the session does not end: whoever closes the page
+            # ends both.
+            async with asyncio.timeout(_DETACH_LIMIT_MS / 1000):
+                await self._parts.incidents.close()
+                if self._parts.bridge.lost() is None:
+                    await self._parts.cdp.detach()
+        except (Error, TimeoutError):
+            return
 
     @property
     def _parts(self) -> PageParts:
@@ -258,6 +264,8 @@ class PageTools:
         return None if answer in {"yes", "always"} else _SAID_NO
 
     async def _list(self) -> dict[str, Listed]:
+        # What a page that is about to leave offers is of no use to anybody.
+        await self._parts.navigation.settle(_ARRIVAL_LIMIT_MS)
         if not self._allowed(self.url):
             return {}
         main = self.page.main_frame

@@ -5,8 +5,6 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from playwright.async_api import Error
-
 T = TypeVar("T")
 
 logger = logging.getLogger("webmcp_agent.browser")
@@ -45,7 +43,7 @@ class HeldTasks:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Run `work` in the background. Its failure is logged unless somebody awaits it."""
+        """Run `work` in the background. Its failure is logged, and raised where it is awaited."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -54,9 +52,8 @@ class HeldTasks:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            # A page that closes under a command is no news; anything else is.
-            level = logging.DEBUG if isinstance(error, Error) else logging.WARNING
-            logger.log(level, "background work failed: %s", error)
+            # Nearly always a page that went away under a command.
+            logger.debug("background work failed: %r", error)
 
     async def close(self) -> None:
         """Cancel what still runs and wait until it has ended."""
