@@ -160,7 +160,7 @@ class Run:
         except TooLate:
             raise _RunFailed("unavailable", NO_PAGE.format(reason="no answer")) from None
         except Exception as exc:  # a source is foreign code
-            raise _RunFailed("unavailable", NO_PAGE.format(reason=one_line(str(exc)))) from exc
+            raise _RunFailed("unavailable", NO_PAGE.format(reason=_reason(exc))) from exc
         try:
             page = await race(self.req.page(), self.req.signal, PAGE_LIMIT_MS)
         except StopPressed:
@@ -390,7 +390,7 @@ class Run:
         except StopPressed:
             answer = ToolFail("cancelled", STOPPED, may_have_happened=begins)
         except Exception as exc:  # noqa: BLE001  # a source is foreign code
-            answer = ToolFail("no-answer", one_line(clean(str(exc)), 500) or type(exc).__name__)
+            answer = ToolFail("no-answer", _reason(exc, 500))
         finally:
             own.abort("the call is over")
         if isinstance(answer, ToolFail):
@@ -486,12 +486,13 @@ class _RunFailed(Exception):
 
 
 def _failed(exc: BaseException) -> _RunFailed:
-    if isinstance(exc, NotReady):
-        return _RunFailed(
-            "not-ready", FAILED.format(reason=one_line(str(exc)) or "it is not loaded")
-        )
-    reason = one_line(str(exc)) or type(exc).__name__
-    return _RunFailed("provider-failed", FAILED.format(reason=reason))
+    code = "not-ready" if isinstance(exc, NotReady) else "provider-failed"
+    return _RunFailed(code, FAILED.format(reason=_reason(exc)))
+
+
+def _reason(exc: BaseException, limit: int = 200) -> str:
+    """What foreign code raised, in one harmless line."""
+    return one_line(clean(str(exc)), limit) or type(exc).__name__
 
 
 async def _awaited(
