@@ -4,6 +4,7 @@ Nothing is fetched: the registry is empty. Patterns run within a time limit, a c
 number of steps, and what is odd but allowed (a date that is none) is noted instead of refused.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
@@ -204,6 +205,8 @@ def _multiple_of(
 ) -> Iterator[ValidationError]:
     # In decimals, as people write them: in doubles, 19.99 is no multiple of 0.01.
     if isinstance(instance, bool) or not isinstance(instance, int | float):
+        return
+    if isinstance(instance, float) and not math.isfinite(instance):
         return
     if Fraction(str(instance)) % Fraction(str(step)):
         yield ValidationError(str(step))
