@@ -7,6 +7,7 @@ loaded.
 
 import hashlib
 import shutil
+import warnings
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -72,8 +73,11 @@ def _merged(model: Any, adapter: Adapter) -> Any:
     peft: Any = import_module("peft")
     weights = import_module("safetensors.torch").load_file(adapter.folder / _FILES[1])
     try:
-        config = peft.PeftConfig.from_pretrained(str(adapter.folder))
-        wrapped = peft.PeftModel(model, config)
+        with warnings.catch_warnings():
+            # peft 0.21 asks transformers 5.24 by names that are going away; nobody can act on it.
+            warnings.simplefilter("ignore", FutureWarning)
+            config = peft.PeftConfig.from_pretrained(str(adapter.folder))
+            wrapped = peft.PeftModel(model, config)
         loaded = peft.set_peft_model_state_dict(wrapped, weights)
     except (RuntimeError, ValueError, TypeError, KeyError) as exc:
         raise _does_not_fit(adapter, str(exc)) from exc

@@ -28,15 +28,19 @@ _HUB_ID = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)?")
 _WEIGHTS = re.compile(r"model(-\d+-of-\d+)?\.safetensors")
 _WANTED = re.compile(r"[^/]+\.(json|jinja|txt|model)")
 
-# Run by a Python of its own, which can be ended at once; its last line is the place of the files.
-_SNAPSHOT = (
-    "import json, sys; from huggingface_hub import snapshot_download; "
-    "print(snapshot_download(**json.loads(sys.argv[1])))"
-)
-_FILE = (
-    "import json, sys; from huggingface_hub import hf_hub_download; "
-    "print(hf_hub_download(**json.loads(sys.argv[1])))"
-)
+# Run by a Python of its own, which can be ended at once; its last line is the place of a file, or
+# what went wrong.
+_PROGRAM = """
+import json, sys
+from huggingface_hub import hf_hub_download
+job = json.loads(sys.argv[1])
+try:
+    for name in job.pop("files"):
+        place = hf_hub_download(filename=name, **job)
+except Exception as problem:
+    sys.exit(" ".join(f"{type(problem).__name__}: {problem}".split()))
+print(place)
+"""
 
 
 class HubSilent(Exception):
@@ -144,12 +148,11 @@ def download_snapshot(
     job: dict[str, Any] = {
         "repo_id": model.id,
         "revision": model.commit,
-        "allow_patterns": [name for name, _ in model.files],
+        "files": [name for name, _ in model.files],
         "cache_dir": str(hub_cache(cache)),
     }
     total = max(1, model.size_bytes)
     place = _run(
-        _SNAPSHOT,
         job,
         model.id,
         folder / "blobs",
@@ -161,7 +164,7 @@ def download_snapshot(
     named = folder / "refs" / model.revision
     named.parent.mkdir(parents=True, exist_ok=True)
     named.write_text(model.commit, encoding="utf-8")
-    return place
+    return place.parent
 
 
 def download_hub_file(
@@ -175,12 +178,11 @@ def download_hub_file(
     folder.mkdir(parents=True, exist_ok=True)
     job: dict[str, Any] = {
         "repo_id": file.repo,
-        "filename": file.file,
+        "files": [file.file],
         "revision": file.revision,
         "local_dir": str(folder / "hub"),
     }
     return _run(
-        _FILE,
         job,
         file.repo,
         folder / "hub",
@@ -248,7 +250,6 @@ def _ask(question: Callable[[], Any], name: str) -> Any:
 
 
 def _run(
-    program: str,
     job: dict[str, Any],
     name: str,
     watched: Path,
@@ -258,7 +259,7 @@ def _run(
 ) -> Path:
     log.parent.mkdir(parents=True, exist_ok=True)
     code = run_watched(
-        [sys.executable, "-c", program, json.dumps(job)],
+        [sys.executable, "-c", _PROGRAM, json.dumps(job)],
         watched=watched,
         on_bytes=on_bytes,
         signal=signal,

@@ -73,6 +73,8 @@ def find_model(
 
     Downloads nothing; may ask the hub one question, for at most 4 seconds. `revision` is for hub
     ids. `ModelUnavailable` when there is no such model, with the reason in one line."""
+    if not name.strip():
+        raise ModelUnavailable("the model has an empty name")
     common = _Common(
         ModelCache(Path(cache_dir) if cache_dir is not None else user_cache_dir()),
         Path(cache_dir) / "hub" if cache_dir is not None else None,

@@ -29,6 +29,7 @@ class Site:
     """Paths of GET requests, in order."""
     stuck: set[str] = field(default_factory=set[str])
     """Paths of which half is sent until `go_on` is set."""
+    half_sent: threading.Event = field(default_factory=threading.Event)
     go_on: threading.Event = field(default_factory=threading.Event)
 
     def fetched(self, ending: str) -> list[str]:
@@ -76,6 +77,7 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(content[start:half])
                 if half < len(content):
                     self.wfile.flush()
+                    site.half_sent.set()
                     site.go_on.wait(30)
                     self.wfile.write(content[half:])
             except (BrokenPipeError, ConnectionResetError):
