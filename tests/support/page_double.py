@@ -146,7 +146,8 @@ def check_grammar(parts: Sequence[AgentStreamPart]) -> None:
         assert not isinstance(part, Finish | RunError), "only the last part ends a run"
         if running is not None:
             assert isinstance(part, ToolResult | ToolError), f"{running} has no answer"
-            assert (part.id, part.name) == (running.id, running.name)
+            same = (part.id, part.name) == (running.id, running.name)
+            assert same, f"{running} has no answer but {part}"
             running = None
             continue
         match part:
