@@ -63,6 +63,14 @@ def test_reading_changes_nothing_in_the_pages_own_schema() -> None:
     assert schema == {"properties": {"q": {"type": "string"}}}
 
 
+@pytest.mark.parametrize(("schema", "read", "warnings"), READ.values(), ids=READ.keys())
+def test_a_compact_schema_has_properties_whatever_was_read(
+    schema: JsonValue, read: JsonObject, warnings: list[str]
+) -> None:
+    """C-38, C-40"""
+    assert compact_schema(schema) == (ASKS_FOR_Q if read == ASKS_FOR_Q else NO_PARAMETERS)
+
+
 STOPS: list[JsonValue] = [f"stop-{number:02}" for number in range(60)]
 COMPACT: dict[str, tuple[JsonObject, JsonObject]] = {
     "null in a branch": (

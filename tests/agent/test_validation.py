@@ -405,6 +405,22 @@ def test_values_that_the_prompt_does_not_show_are_accepted() -> None:
     assert check(schema, {"v": "stop-41"}) == ValidArgs({"v": "stop-41"}, [], [])
 
 
+def test_values_behind_references_are_named_when_another_is_given() -> None:
+    """C-40, C-41"""
+    schema: JsonObject = {
+        "required": ["from", "to"],
+        "properties": {
+            "from": {"$ref": "#/$defs/Stop"},
+            "to": {"$ref": "#/properties/from", "description": "Where to get off"},
+        },
+        "$defs": {"Stop": {"type": "string", "enum": ["harbour", "mill", "abbey"]}},
+    }
+
+    assert check(schema, {"from": "mill", "to": "sea"}) == InvalidArgs(
+        't: "to" must be one of "harbour", "mill", "abbey", not "sea"', [], []
+    )
+
+
 def test_a_recursive_schema_is_checked_three_levels_deep() -> None:
     """C-40"""
     schema: JsonObject = {
@@ -479,6 +495,7 @@ def test_no_address_of_a_schema_is_ever_asked() -> None:
         schemas: list[JsonObject] = [
             {"properties": {"q": {"$ref": f"{base}/internal"}}},
             {"$id": f"{base}/base/", "properties": {"q": {"$ref": "other.json"}}},
+            {"properties": {"q": {"$ref": "file:///etc/hostname"}}},
             {"$schema": f"{base}/draft", "properties": {"q": {"$dynamicRef": f"{base}/x#a"}}},
             {"$id": f"{base}/base/", "allOf": [{"$ref": "#"}, {"$ref": "other.json#/a"}]},
         ]
