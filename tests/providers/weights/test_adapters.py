@@ -160,3 +160,33 @@ def test_a_stopped_merge_leaves_no_model(base: Path, tmp_path: Path) -> None:
     with pytest.raises(Aborted, match="enough"):
         fetch_model(source, signal=stop.signal)
     assert [model.kind for model in cached_models(cache)] == ["gguf"]
+
+
+def test_an_embedded_model_brings_its_own_adapter(
+    base: Path, offer: Callable[..., Any], tmp_path: Path
+) -> None:
+    """B-040: merged once; from then on it needs neither the download nor the unmerged base."""
+    write_adapter(base, tmp_path / "own")
+    write_adapter(base, tmp_path / "other", seed=2)
+    content, cache = (tmp_path / "tiny.gguf").read_bytes(), tmp_path / "fresh"
+    model = offer(content, 2, adapter=tmp_path / "own")
+    told: list[float] = []
+
+    before = find_model("tiny", cache_dir=cache)
+    folder = fetch_model(before, told.append)
+
+    assert (before.cached, before.missing_bytes) == (False, len(content))
+    assert before.label == "The tiny model with adapter own"
+    assert before.chat_template == "TUNED {{ messages[0]['content'] }}"
+    assert (told == sorted(told), told[-1]) == (True, 1.0)
+    assert (folder / "chat_template.jinja").read_text("utf-8") == before.chat_template
+    unmerged = next(each.folder for each in cached_models(cache) if each.kind == "embedded")
+    shutil.rmtree(unmerged)
+    after = find_model("tiny", cache_dir=cache)
+    assert (after.cached, after.missing_bytes, fetch_model(after)) == (True, 0, folder)
+    # An adapter that is asked for takes the place of its own.
+    other = find_model("tiny", adapter=tmp_path / "other", cache_dir=cache)
+    assert (other.label, other.cached) == ("The tiny model with adapter other", False)
+    assert other.embedded == model
+    remove_model("tiny", cache)
+    assert cached_models(cache) == []
