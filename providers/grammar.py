@@ -12,10 +12,14 @@ the engine, which fetches nothing; such a tool takes any JSON object.
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import JsonValue
-
+from webmcp_agent.providers.argument_schema import (
+    OPEN_ENDED,
+    decoding_schema,
+    is_text_list,
+    without_texts,
+)
 from webmcp_agent.providers.base import CALL_MARKERS, JsonObject, ToolConstraint
 from webmcp_agent.providers.triggers import CallStart
 
@@ -28,28 +32,25 @@ MAX_SCHEMA_CHARS = 200_000
 MAX_KEPT = 64
 """Compiled grammars that are kept, oldest dropped first."""
 
+MAX_CALLS = 8
+"""Calls in one list; the loop takes no more from one reply."""
+
 _SPELLING: JsonObject = {
     "item_separator": ", ",
     "key_separator": ": ",
     "whitespace_flexible": False,
 }
 
-_OPEN_ENDED = (
-    "$ref",
-    "additionalProperties",
-    "allOf",
-    "anyOf",
-    "dependentSchemas",
-    "if",
-    "minProperties",
-    "oneOf",
-    "patternProperties",
-    "propertyNames",
-    "unevaluatedProperties",
-)
-"""Keywords with which an object says itself, or elsewhere, what else it may hold."""
-
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+
+
+def _json_rule(schema: JsonObject, *, lenient: bool = False) -> str:
+    spelled = schema | {"x-guidance": {**_SPELLING, "lenient": lenient}}
+    return f"%json {json.dumps(spelled)}"
+
+
+ANYTHING = _json_rule({"type": "object"})
+"""Any JSON object: for a tool whose schema cannot be used."""
 
 
 class Grammars:
@@ -68,6 +69,9 @@ class Grammars:
 
         self._tokenizer = LLTokenizer(tokenizer_json, eos_token=list(end_ids))
         self._added = added
+        self._unwritable = [
+            text for text, token in added.items() if self._tokenizer.is_special_token(token)
+        ]
         self._warn = warn
         self._arguments: dict[tuple[str, str], str] = {}
         self._matchers: dict[tuple[CallStart, tuple[tuple[str, str], ...]], Any] = {}
@@ -104,7 +108,7 @@ class Grammars:
         rules: list[str] = []
         calls: list[str] = []
         for index, tool in enumerate(constraints):
-            arguments = _json_rule({"type": "object"}) if loose else self._schema(tool)
+            arguments = ANYTHING if loose else self._schema(tool)
             calls.append(f"call_{index}")
             if how == "pythonic":
                 rules += _pythonic_call(index, tool, arguments, plain=not loose)
@@ -114,7 +118,8 @@ class Grammars:
             rules.append(f"call_{index}: {between} {arguments}")
         call = " | ".join(calls)
         if how == "pythonic":
-            start = f'"[" call (", " call)* "]" {self._marker(CALL_MARKERS["pythonic"][1])}'
+            more = f'(", " call){{0,{MAX_CALLS - 1}}}'
+            start = f'"[" call {more} "]" {self._marker(CALL_MARKERS["pythonic"][1])}'
         elif how == "tags":
             head = _literal('\n{"name": "')
             tail = f"{_literal('}')} {_literal(chr(10))}"
@@ -132,7 +137,11 @@ class Grammars:
         key = (tool.name, _identity(tool))
         rule = self._arguments.get(key)
         if rule is None:
-            rule = self._accepted(tool)
+            try:
+                rule = self._accepted(tool)
+            except RecursionError:
+                self._warn(f"{tool.name}: any arguments are allowed, its schema is too deep")
+                rule = ANYTHING
             while len(self._arguments) >= 16 * MAX_KEPT:
                 del self._arguments[next(iter(self._arguments))]
             self._arguments[key] = rule
@@ -141,7 +150,13 @@ class Grammars:
     def _accepted(self, tool: ToolConstraint) -> str:
         from llguidance import LLMatcher
 
-        schema = decoding_schema(tool.schema)
+        closed = decoding_schema(tool.schema)
+        schema = without_texts(closed, self._unwritable)
+        if schema is None:
+            self._warn(f"{tool.name}: any arguments are allowed, a key holds a control token")
+            return ANYTHING
+        if schema != closed:
+            self._warn(f"{tool.name}: not held to a value that holds a control token")
         problem = f"it has more than {MAX_SCHEMA_CHARS} characters"
         if len(json.dumps(schema)) <= MAX_SCHEMA_CHARS:
             for lenient in (False, True):
@@ -155,7 +170,7 @@ class Grammars:
                     return rule
                 problem = messages[0].splitlines()[0] if messages else "unknown reason"
         self._warn(f"{tool.name}: any arguments are allowed, its schema is refused: {problem}")
-        return _json_rule({"type": "object"})
+        return ANYTHING
 
 
 class CallGuide:
@@ -171,7 +186,7 @@ class CallGuide:
     @property
     def done(self) -> bool:
         """Whether the call is complete."""
-        return bool(self._matcher.is_stopped())
+        return bool(self._matcher.is_stopped()) and not self._matcher.is_error()
 
     def accepts(self, text: str) -> bool:
         """Read text that the model wrote in the token that began the call, if it fits."""
@@ -183,8 +198,10 @@ class CallGuide:
     def forced(self) -> list[int]:
         """The tokens that must come next, already read; empty where the model has a choice."""
         tokens = cast("list[int]", self._matcher.compute_ff_tokens())
-        if tokens:
-            self._matcher.consume_tokens(tokens)
+        # In a text that holds a marker, the engine proposes the marker's own token and then
+        # refuses it (1.9): only what it takes is forced, the model spells the rest.
+        tokens = tokens[: self._matcher.validate_tokens(tokens)]
+        self._matcher.consume_tokens(tokens)
         return tokens
 
     def choose(self, logits: "torch.Tensor") -> int | None:
@@ -212,58 +229,15 @@ class CallGuide:
         return allowed.to(logits.device)
 
 
-def decoding_schema(schema: JsonObject) -> JsonObject:
-    """`schema` as an object that is closed where it does not say otherwise.
-
-    A schema is open by default, and a small model fills open places with invented keys. So an
-    object that declares its properties takes no others, and one without any is exactly `{}`.
-    Required properties come first, as the model sees them in the prompt."""
-    root: JsonObject = {"type": "object"}
-    for key, value in schema.items():
-        if key not in ("$schema", "type", "x-guidance"):
-            root[key] = value
-    properties = root.get("properties")
-    if properties is None and not root.get("required"):
-        properties = root["properties"] = {}
-    if isinstance(properties, dict):
-        required = root.get("required")
-        first = [name for name in required if name in properties] if _is_list(required) else []
-        rest = [name for name in properties if name not in first]
-        root["properties"] = {str(name): properties[str(name)] for name in [*first, *rest]}
-    return cast("JsonObject", _closed(root))
-
-
-def _closed(schema: JsonValue) -> JsonValue:
-    if not isinstance(schema, dict):
-        return schema
-    closed = dict(schema)
-    if "items" in closed:
-        closed["items"] = _closed(closed["items"])
-    properties = closed.get("properties")
-    if isinstance(properties, dict):
-        closed["properties"] = {name: _closed(value) for name, value in properties.items()}
-        required = closed.get("required", [])
-        declared = _is_list(required) and all(name in properties for name in required)
-        if declared and not any(keyword in closed for keyword in _OPEN_ENDED):
-            closed["additionalProperties"] = False
-    return closed
-
-
-def _is_list(value: JsonValue) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
 def _identity(tool: ToolConstraint) -> str:
-    return tool.fingerprint or json.dumps(tool.schema, sort_keys=True)
+    try:
+        return tool.fingerprint or json.dumps(tool.schema, sort_keys=True)
+    except RecursionError:
+        return "too deep"  # none of these is compiled, so they may share their entry
 
 
 def _literal(text: str) -> str:
     return json.dumps(text)
-
-
-def _json_rule(schema: JsonObject, *, lenient: bool = False) -> str:
-    spelled = schema | {"x-guidance": {**_SPELLING, "lenient": lenient}}
-    return f"%json {json.dumps(spelled)}"
 
 
 def _pythonic_call(index: int, tool: ToolConstraint, arguments: str, *, plain: bool) -> list[str]:
@@ -278,13 +252,13 @@ def _pythonic_call(index: int, tool: ToolConstraint, arguments: str, *, plain: b
         or not isinstance(properties, dict)
         or schema.get("additionalProperties") is not False
         or '"$ref"' in arguments
-        or any(keyword in schema for keyword in _OPEN_ENDED if keyword != "additionalProperties")
+        or any(keyword in schema for keyword in OPEN_ENDED if keyword != "additionalProperties")
         or not all(_PLAIN_NAME.fullmatch(name) for name in properties)
     ):
         head = _literal(f'{{"name": "{tool.name}", "arguments": ')
         return [f"{call}: {head} {arguments} {_literal('}')}"]
     required = schema.get("required", [])
-    mandatory = sum(name in required for name in properties) if _is_list(required) else 0
+    mandatory = sum(name in required for name in properties) if is_text_list(required) else 0
     rules: list[str] = []
     lenient = schema["x-guidance"] == _SPELLING | {"lenient": True}
     for number, (name, value) in enumerate(properties.items()):

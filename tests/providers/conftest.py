@@ -138,7 +138,7 @@ def lead() -> Iterator[Lead]:
 
     The model runs as it is; behind its last layer the token that goes on with the text, or ends
     the turn behind it, is made the likeliest. Where the reply has left the text the model is on
-    its own."""
+    its own, up to the end of a call, where it ends the turn."""
 
     hooks: dict[int, Any] = {}
 
@@ -153,9 +153,11 @@ def lead() -> Iterator[Lead]:
             written = engine.tokenizer.decode(
                 [read[index] for index in range(prompt_tokens, end)], skip_special_tokens=False
             )
-            if end >= prompt_tokens and text.startswith(written):
+            rest = [min(engine.end_ids)]
+            if end >= prompt_tokens and text.startswith(written) and text != written:
                 rest = engine.tokenizer.encode(text[len(written) :], add_special_tokens=False).ids
-                output.logits[..., rest[0] if rest else min(engine.end_ids - {0})] += 1000.0
+            if text.startswith(written) or written.endswith(("</tool_call>", "<|tool_call_end|>")):
+                output.logits[..., rest[0]] += 1000.0
             return output
 
         if id(engine) in hooks:
