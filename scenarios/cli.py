@@ -8,11 +8,13 @@ stdout, progress and logs to stderr. Exit codes: 0 done, 1 ran without success, 
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn, cast
 
 import typer
 
 if TYPE_CHECKING:
+    from webmcp_agent.browser.tools import JsonObject
+    from webmcp_agent.scenarios.commands import Command
     from webmcp_agent.scenarios.runner import ModelSettings, PageSettings
 
 DONE, NO_SUCCESS, WRONG_USAGE, CANNOT_RUN = 0, 1, 2, 3
@@ -304,7 +306,7 @@ def _text_or_file(text: str | None) -> str | None:
         _wrong(f"--instructions {text}: {exc.strerror if isinstance(exc, OSError) else exc}")
 
 
-def _json_object(text: str) -> dict[str, object]:
+def _json_object(text: str) -> "JsonObject":
     import json as json_module
 
     try:
@@ -313,7 +315,7 @@ def _json_object(text: str) -> dict[str, object]:
         _wrong(f"--args is no JSON: {exc}")
     if not isinstance(value, dict):
         _wrong(f"--args must be a JSON object such as {{}}, not {text[:80]}")
-    return value
+    return cast("JsonObject", value)
 
 
 def _wrong(text: str) -> NoReturn:
@@ -322,7 +324,7 @@ def _wrong(text: str) -> NoReturn:
     raise typer.Exit(WRONG_USAGE)
 
 
-def _exit(command: "object", *args: object) -> NoReturn:
+def _exit(command: "Command", *args: object) -> NoReturn:
     """Run a command with Ctrl-C as Stop, errors as one line, and leave with its code."""
     from webmcp_agent.scenarios.commands import finished
 

@@ -302,7 +302,8 @@ async def models_list_command(interrupt: Interrupt, as_json: bool) -> int:
     rows: list[JsonObject] = [
         {"name": model.name, "cached": True, "bytes": model.size_bytes, "folder": str(model.folder)}
         for model in cached
-    ] + [
+    ]
+    rows += [
         {"name": model.name, "cached": False, "bytes": model.size_bytes, "folder": None}
         for model in EMBEDDED.values()
         if model.name not in here

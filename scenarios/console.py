@@ -7,6 +7,7 @@ reaches the terminal, and is printed as plain `Text`, so that brackets are no ma
 import json
 import re
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from typing import IO
 
@@ -100,6 +101,18 @@ def write_json(value: JsonValue) -> None:
     sys.stdout.flush()
 
 
+class _Waiting:
+    """What is going on, with the time it has taken so far each time it is drawn."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._began = time.monotonic()
+
+    def __rich__(self) -> Text:
+        taken = time.monotonic() - self._began
+        return Text(f"{self._text} {taken:.0f} s" if taken >= 1 else self._text, style="dim")
+
+
 class Progress:
     """One line of what is going on, with a spinner in a terminal and plain lines elsewhere."""
 
@@ -110,27 +123,34 @@ class Progress:
         self._tenth = -1
 
     def say(self, label: str) -> None:
-        """Show what is going on now."""
+        """Show what is going on now, and how long it takes."""
+        if label == self._label and self._status is not None:
+            return
         self._label, self._tenth = label, -1
         if self._console.is_terminal:
-            self._show(label)
+            self._show(_Waiting(label))
         else:
             self._console.print(Text(label))
+
+    def wait(self, label: str) -> None:
+        """As `say`, but only in a terminal: nothing worth a line in a log."""
+        if self._console.is_terminal:
+            self.say(label)
 
     def advance(self, fraction: float) -> None:
         """Show how far it is, 0 to 1; outside a terminal at each tenth only."""
         if self._console.is_terminal:
-            self._show(f"{self._label} {fraction:.0%}")
+            self._show(Text(f"{self._label} {fraction:.0%}", style="dim"))
         elif int(fraction * 10) > self._tenth:
             self._tenth = int(fraction * 10)
             self._console.print(Text(f"{self._label} {fraction:.0%}"))
 
-    def _show(self, text: str) -> None:
+    def _show(self, text: _Waiting | Text) -> None:
         if self._status is None:
-            self._status = self._console.status(Text(text))
+            self._status = self._console.status(text)
             self._status.start()
         else:
-            self._status.update(Text(text))
+            self._status.update(text)
 
     def done(self) -> None:
         """Take the line away."""
@@ -173,7 +193,7 @@ class RunView:
     def _note(self, text: str) -> None:
         self._progress.done()
         self._console.print(Text(f"   {shortened(printable(text), 160)}", style="dim italic"))
-        self._progress.say("thinking")
+        self._progress.wait("thinking")
 
     def part(self, part: AgentStreamPart) -> None:
         """Show one part of the stream."""
@@ -183,13 +203,13 @@ class RunView:
             case MessageStart():
                 self._step += 1
                 self._model_ms = 0.0
-                self._progress.say("thinking")
+                self._progress.wait("thinking")
             case TextDelta():
                 self._line(Text(printable(part.delta, lines=True)), self._model_ms)
             case ToolCall():
                 self._line(Text(call_text(part.name, part.args), style="cyan"), self._model_ms)
                 self._model_ms = 0.0
-                self._progress.say(f"calling {part.name}")
+                self._progress.wait(f"calling {part.name}")
             case ToolResult():
                 self._answer(Text(shortened(printable(part.text), SHOWN_TEXT)))
             case ToolError():
@@ -213,7 +233,7 @@ class RunView:
         line.append_text(text)
         line.append(f"  {seconds(self._call_ms)}", style="dim")
         self._console.print(line)
-        self._progress.say("thinking")
+        self._progress.wait("thinking")
 
 
 def print_calls(console: Console, calls: Sequence[CallReport]) -> None:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from webmcp_agent.agent.adapter import size_text
 from webmcp_agent.browser.errors import BrowserError, NoBrowser
 from webmcp_agent.browser.launch import find_chromium, playwright_chromium
 from webmcp_agent.browser.tools import JsonObject
@@ -97,14 +98,17 @@ def _model_libraries() -> list[Finding]:
 
 
 def _gpu() -> Finding:
-    from webmcp_agent.providers.huggingface import describe_gpu
+    from webmcp_agent.providers.loading import this_machine
 
-    said = describe_gpu()
+    machine = this_machine()
+    gpus = [f"{gpu.name}, {size_text(gpu.free_bytes)} free" for gpu in machine.gpus]
+    if not gpus and machine.mps:
+        gpus = ["the Apple GPU"]
     return Finding(
         "gpu",
-        said is not None,
-        said or "none that torch can use; models run on the CPU",
-        "" if said or not shutil.which("nvidia-smi") else "install a CUDA build of torch",
+        bool(gpus),
+        "; ".join(gpus) or "none that torch can use; models run on the CPU",
+        "install a CUDA build of torch" if not gpus and shutil.which("nvidia-smi") else "",
         needed=False,
     )
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 
 from webmcp_agent.providers.abort import AbortController, AbortSignal
 
@@ -21,7 +21,7 @@ class Interrupt:
         """Set as well when the work is cancelled, for threads that asyncio cannot reach."""
 
     @contextlib.contextmanager
-    def stoppable(self) -> Iterator[AbortSignal]:
+    def stoppable(self) -> Generator[AbortSignal]:
         """While inside, the first Ctrl-C sets the signal that this gives, and nothing else."""
         self._controller = AbortController()
         self._stoppable = True

@@ -8,11 +8,11 @@ import contextlib
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
-from webmcp_agent.agent.adapter import LocalAdapter, create_local_adapter, size_text
+from webmcp_agent.agent.adapter import LocalAdapterOptions, create_local_adapter, size_text
 from webmcp_agent.agent.request import AgentDefinition, ChatMessage, RunRequest
 from webmcp_agent.agent.stream import AgentStreamPart, RunReport, report_of
 from webmcp_agent.agent.trace import TraceCallback, TraceEvent
@@ -23,7 +23,9 @@ from webmcp_agent.browser.policy import Approver, Policy
 from webmcp_agent.browser.tools import JsonObject
 from webmcp_agent.providers.abort import AbortController, AbortSignal
 from webmcp_agent.providers.base import (
+    Available,
     Disposable,
+    Downloading,
     LocalProvider,
     NeedsDownload,
     Unavailable,
@@ -153,12 +155,12 @@ class Session:
         self.tools = tools
         self.provider = provider
         self._trace: TraceCallback | None = None
-        fields: dict[str, object] = {"instructions": settings.instructions}
-        if settings.max_steps is not None:
-            fields["max_steps"] = settings.max_steps
-        self.adapter: LocalAdapter = create_local_adapter(
-            providers=[provider], trace=self._traced, **fields
+        options = LocalAdapterOptions(
+            providers=[provider], instructions=settings.instructions, trace=self._traced
         )
+        if settings.max_steps is not None:
+            options = replace(options, max_steps=settings.max_steps)
+        self.adapter = create_local_adapter(options)
 
     def _traced(self, event: TraceEvent) -> None:
         if self._trace is not None:
@@ -269,12 +271,14 @@ async def load_model(provider: LocalProvider, told: Told, signal: AbortSignal) -
     """Make a provider ready, downloading what is missing: to start a run is to ask for it."""
     state = await provider.availability()
     match state:
+        case Available():
+            return
         case Unavailable():
             raise ModelUnavailable(state.reason)
-        case NeedsDownload(cached=False):
-            told.say(f"getting the model, {size_text(state.bytes)}")
-        case NeedsDownload():
+        case NeedsDownload(cached=True):
             told.say("loading the model")
-        case _:
-            pass
+        case NeedsDownload():
+            told.say(f"getting the model, {size_text(state.bytes)}")
+        case Downloading():
+            told.say("waiting for the model's download")
     await provider.prepare(told.advance, signal)

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -103,13 +103,15 @@ class Terminal:
 
 
 @contextmanager
-def terminal(*arguments: str, cwd: Path) -> Iterator[Terminal]:
+def terminal(*arguments: str, cwd: Path) -> Generator[Terminal]:
     """Run `webmcp-agent` in a pseudo-terminal; whatever is left of it at the end is killed."""
     pid, descriptor = pty.fork()
     if pid == 0:
         os.chdir(cwd)
         os.environ["TERM"] = "xterm"
         os.environ["COLUMNS"] = "200"
+        # This terminal shows what it is told and answers no questions about its cursor.
+        os.environ["PROMPT_TOOLKIT_NO_CPR"] = "1"
         os.execv(COMMAND[0], [*COMMAND, *arguments])
     try:
         yield Terminal(pid, descriptor)
