@@ -299,17 +299,18 @@ async def models_list_command(interrupt: Interrupt, as_json: bool) -> int:
     """The models that are here, and those that can be had by name."""
     cached = cached_models()
     here = {model.name for model in cached}
+    found = [(model.name, True, model.size_bytes, str(model.folder)) for model in cached]
+    found += [(m.name, False, m.size_bytes, "") for m in EMBEDDED.values() if m.name not in here]
     rows: list[JsonObject] = [
-        {"name": model.name, "cached": True, "bytes": model.size_bytes, "folder": str(model.folder)}
-        for model in cached
+        {
+            "name": name,
+            "cached": is_here,
+            "bytes": size,
+            "folder": folder or None,
+            "default": name == DEFAULT_MODEL,
+        }
+        for name, is_here, size, folder in found
     ]
-    rows += [
-        {"name": model.name, "cached": False, "bytes": model.size_bytes, "folder": None}
-        for model in EMBEDDED.values()
-        if model.name not in here
-    ]
-    for row in rows:
-        row["default"] = row["name"] == DEFAULT_MODEL
     if as_json:
         write_json(list(rows))
         return DONE
