@@ -347,8 +347,9 @@ TRACES = [
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.id)
 async def test_the_replies_of_a_model_lead_to_exactly_these_parts(trace: Trace) -> None:
-    """C-13; the corrections (A-062, A-066, C-42), repairs (A-070 to A-075), circles (A-081, A-082)
-    and the end of the steps (A-084 to A-087) in whole runs."""
+    """C-13; in whole runs the corrections (A-062, A-066, C-42), the repairs (A-070, A-071, A-072,
+    A-073, A-074, A-075), circles (A-081, A-082, A-083) and the end of the steps (A-084, A-085,
+    A-086, A-087)."""
     provider = ScriptedProvider(trace.replies)
     page = PageDouble(answers=SHOP_ANSWERS | trace.answers)
     parts = await collect(provider, request(page, trace.ask), trace.options)
