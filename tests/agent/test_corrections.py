@@ -272,6 +272,7 @@ def test_a_reply_in_other_words_is_no_echo(reply: str, results: list[str]) -> No
 
 @given(anything, anything)
 def test_no_text_makes_a_judgement_fail(text: str, other: str) -> None:
+    """C-08."""
     tools = [PageTool(other, other, title=text), *SHOP]
     assert is_action(text, tools) in {True, False}
     assert told_tool(text, tools) in {None, *(tool.name for tool in tools)}

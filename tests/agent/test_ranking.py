@@ -213,6 +213,7 @@ page_tools = st.builds(
 def test_any_tools_are_ranked_each_name_once(
     tools: list[PageTool], query: str, max_tools: int, recent: list[str]
 ) -> None:
+    """C-08."""
     shown = _names(rank_tools(tools, query, max_tools, recent=recent))
     assert len(shown) == len(set(shown)) == min(max_tools, len({tool.name for tool in tools}))
     assert set(shown) <= {tool.name for tool in tools}

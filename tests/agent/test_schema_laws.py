@@ -126,7 +126,7 @@ def tool_of(schema: JsonValue, *, declarative: bool = False) -> PageTool:
 
 @given(SEEDS, st.integers(0, 400))
 def test_a_compact_schema_holds_its_promises(seed: int, limit: int) -> None:
-    """C-40"""
+    """C-08, C-40"""
     schema = Maker(seed).schema()
     note(repr(schema))
     before = repr(schema)
@@ -152,7 +152,7 @@ def test_a_compact_schema_holds_its_promises(seed: int, limit: int) -> None:
 def test_a_check_has_one_of_two_outcomes_and_changes_nothing_else(
     seed: int, declarative: bool
 ) -> None:
-    """C-35, C-38"""
+    """C-08, C-35, C-38"""
     maker = Maker(seed)
     tool, args = tool_of(maker.schema(), declarative=declarative), maker.args()
     note(f"{tool.input_schema!r} {args!r}")

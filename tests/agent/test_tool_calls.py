@@ -174,7 +174,7 @@ REPLIES = st.lists(PIECES | st.text(max_size=4), max_size=30).map("".join)
 def test_no_reply_raises_and_none_leaves_a_marker_in_its_text(
     text: str, inline: bool, finish: Literal["stop", "length"]
 ) -> None:
-    """B-032"""
+    """B-032, C-08"""
     reply = parse_tool_calls(
         text,
         TOOLS,

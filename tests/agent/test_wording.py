@@ -34,6 +34,7 @@ def test_the_gist_of_a_result_is_what_it_says_in_short(text: str, short: str) ->
 
 @given(st.text() | st.text('[]{}":,0e-\\u'))
 def test_every_text_has_a_gist_of_one_short_line(text: str) -> None:
+    """C-08."""
     said = gist(text)
     assert len(said) <= 200
     assert said == " ".join(said.split())
