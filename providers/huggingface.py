@@ -36,7 +36,7 @@ from webmcp_agent.providers.weights import ModelSource, fetch_model, find_model
 from webmcp_agent.providers.worker import SharedJob, outcome
 
 if TYPE_CHECKING:
-    from webmcp_agent.providers.loading import LoadedModel
+    from webmcp_agent.providers.loading import LoadedModel, Wanted
 
 logger = logging.getLogger(__name__)
 
@@ -181,15 +181,29 @@ class TransformersProvider:
         await self._loading.join(on_progress, signal)
 
     def _bring(self, loading: SharedJob) -> None:
-        from webmcp_agent.providers.loading import Wanted, load
-
         signal = loading.stop.signal
         signal.throw_if_aborted()
+        loaded = self._load(loading)
+        signal.throw_if_aborted()
+        self.placement = loaded.placement
+        self.call_format = loaded.form.call_format
+        self.tools_inline = loaded.form.tools_inline
+        self.loaded = loaded
+
+    def _load(self, loading: SharedJob) -> "LoadedModel":
+        from webmcp_agent.providers.loading import load
+
         source = self._find()
+        signal = loading.stop.signal
         folder = fetch_model(source, lambda part: loading.tell(part * _DOWNLOAD), signal)
         signal.throw_if_aborted()
         loading.tell(_DOWNLOAD)
-        wanted = Wanted(
+        return load(folder, self._wanted(), self._note)
+
+    def _wanted(self) -> "Wanted":
+        from webmcp_agent.providers.loading import Wanted
+
+        return Wanted(
             name=self._model,
             device=self._device,
             dtype=self._dtype,
@@ -200,12 +214,6 @@ class TransformersProvider:
             chat_template=self._chat_template,
             trust_remote_code=self._trust_remote_code and self._model == self._first_model,
         )
-        loaded = load(folder, wanted, self._note)
-        signal.throw_if_aborted()
-        self.placement = loaded.placement
-        self.call_format = loaded.form.call_format
-        self.tools_inline = loaded.form.tools_inline
-        self.loaded = loaded
 
     async def generate(self, req: GenerateRequest) -> GenerateResult:
         """One greedy reply; stops within a token once `req.signal` is set, and raises `Aborted`.

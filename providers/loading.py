@@ -164,6 +164,23 @@ def load(folder: Path, wanted: Wanted, note: Note) -> LoadedModel:
         config: Any = transformers.AutoConfig.from_pretrained(folder, **options)
     except (OSError, ValueError, KeyError, ImportError) as exc:
         raise ModelUnavailable(f"{wanted.name} cannot be loaded: {_sentence(exc)}") from exc
+
+    def weights() -> tuple[Any, str]:
+        machine = this_machine()
+        parameters = parameter_count(weight_files(folder))
+        placement = place(wanted.device, wanted.dtype, parameters, machine)
+        return _weights(folder, placement, machine, wanted), placement.text
+
+    return assembled(tokenizer, config, weights, wanted, note)
+
+
+def assembled(
+    tokenizer: Any, config: Any, weights: Callable[[], tuple[Any, str]], wanted: Wanted, note: Note
+) -> LoadedModel:
+    """A model with its tokenizer, ready to speak.
+
+    `weights` gives the model and where it is, and is called last: what is wrong with the template
+    is told before anything heavy. `note` and errors as for `load`."""
     backend = _backend(tokenizer, wanted.name)
     if not (wanted.chat_template or tokenizer.chat_template):
         raise ModelUnavailable(_no_template(wanted.name))
@@ -174,17 +191,14 @@ def load(folder: Path, wanted: Wanted, note: Note) -> LoadedModel:
         raise ModelUnavailable(f"{wanted.name} cannot be used: {exc}") from exc
     for text in [*form.notes, *_lossy(backend, form)]:
         note(text)
-    files = weight_files(folder)
-    machine = this_machine()
-    placement = place(wanted.device, wanted.dtype, parameter_count(files), machine)
-    model = _weights(folder, placement, machine, wanted)
+    model, place_text = weights()
     end_ids = _end_ids(tokenizer, model)
     grammars = _grammars(backend, end_ids, note) if wanted.constrained else None
     engine = Engine(
         model, backend, end_ids=end_ids, grammars=grammars, reuse_prefix=wanted.reuse_prefix
     )
     window = min(wanted.max_context, _model_window(config, tokenizer))
-    return LoadedModel(engine, form, rendering, window, placement.text)
+    return LoadedModel(engine, form, rendering, window, place_text)
 
 
 def check_chat_template(folder: Path, name: str) -> None:
