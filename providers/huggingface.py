@@ -30,7 +30,7 @@ from webmcp_agent.providers.base import (
     Unavailable,
     Usage,
 )
-from webmcp_agent.providers.errors import ModelUnavailable, NotReady, PromptTooLong
+from webmcp_agent.providers.errors import Aborted, ModelUnavailable, NotReady, PromptTooLong
 from webmcp_agent.providers.placement import DEVICE, DTYPE_BYTES, check_device
 from webmcp_agent.providers.weights import ModelSource, fetch_model, find_model
 from webmcp_agent.providers.worker import SharedJob, outcome
@@ -178,7 +178,13 @@ class TransformersProvider:
             return
         if self._loading is None or not self._loading.goes_on:
             self._loading = SharedJob(self._worker(), self._bring)
-        await self._loading.join(on_progress, signal)
+        loading = self._loading
+        try:
+            await loading.join(on_progress, signal)
+        except Aborted:
+            if loading.deserted and self._loading is loading:
+                self._free("stopped")  # also what was loaded in the moment of Stop
+            raise
 
     def _bring(self, loading: SharedJob) -> None:
         signal = loading.stop.signal

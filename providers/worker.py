@@ -27,6 +27,11 @@ class SharedJob:
         """Whether somebody may still join."""
         return not self._job.done() and not self.stop.signal.aborted
 
+    @property
+    def deserted(self) -> bool:
+        """Whether nobody waits for it any more."""
+        return not self._listeners
+
     def tell(self, progress: float) -> None:
         """Note the progress, in the worker thread."""
         self.progress = max(self.progress, min(progress, 1.0))
@@ -49,7 +54,9 @@ class SharedJob:
 
         self._listeners.append(listener)
         try:
+            tell(self.progress)
             await outcome(self._job, signal, shared=True)
+            signal.throw_if_aborted()
         finally:
             self._listeners.remove(listener)
             if not self._listeners and not self._job.done():

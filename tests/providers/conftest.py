@@ -146,15 +146,17 @@ def lead() -> Iterator[Lead]:
         read: dict[int, int] = {}
 
         def behind(_: Any, __: Any, given: dict[str, Any], output: Any) -> Any:
-            ids = [int(token) for token in given["input_ids"][0]]
+            new = [int(token) for token in given["input_ids"][0]]
             end = int(given["attention_mask"].shape[1])
-            for offset, token in enumerate(ids):
-                read[end - len(ids) + offset] = token
-            written = engine.tokenizer.decode(
-                [read[index] for index in range(prompt_tokens, end)], skip_special_tokens=False
-            )
+            read.update(zip(range(end - len(new), end), new, strict=True))
+            reply = [read[index] for index in range(prompt_tokens, end)]
+            written = engine.tokenizer.decode(reply, skip_special_tokens=False)
+            whole = engine.tokenizer.encode(text, add_special_tokens=False).ids
             rest = [min(engine.end_ids)]
-            if end >= prompt_tokens and text.startswith(written) and text != written:
+            if reply == whole[: len(reply)]:
+                rest = whole[len(reply) :] or rest
+                written = text
+            elif text.startswith(written) and text != written:
                 rest = engine.tokenizer.encode(text[len(written) :], add_special_tokens=False).ids
             if text.startswith(written) or written.endswith(("</tool_call>", "<|tool_call_end|>")):
                 output.logits[..., rest[0]] += 1000.0

@@ -259,7 +259,7 @@ REFUSED: list[tuple[str, JsonObject, str]] = [
     ("wrong kinds", {"properties": [], "required": 3}, "refused"),
     ("nothing fits", {"properties": {"a": {"enum": []}}, "required": ["a"]}, "refused"),
     ("too deep", json.loads('{"properties": {"a": ' * 300 + "{}" + "}}" * 300), "too deep"),
-    ("too long", {"properties": {"a": {"enum": ["x" * 200_001]}}}, "too deep"),
+    ("too long", {"properties": {"a": {"enum": ["x" * 200_001]}}}, "refused"),
     ("control token as a key", {"properties": {"<|im_end|>": {}}}, "any arguments"),
     ("control token as a value", {"properties": {"a": {"const": "<think>"}}}, "not held"),
     ("unknown keyword", {"properties": {"a": {"not": {"type": "string"}}}}, "not held"),
