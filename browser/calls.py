@@ -5,11 +5,11 @@ cannot say: a hidden reason, an answer whose document is gone, a form that waits
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field, replace
+from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any, Literal
 
-from playwright.async_api import Error, Frame, JSHandle, Page
+from playwright.async_api import Error, JSHandle
 
 from webmcp_agent.browser.answers import (
     NO_RESULT,
@@ -21,18 +21,15 @@ from webmcp_agent.browser.answers import (
 )
 from webmcp_agent.browser.bridge import (
     ANSWER_LIMIT_MS,
-    Bridge,
     DocumentGone,
     PageLost,
     decoded,
 )
-from webmcp_agent.browser.cdp import CdpSession
-from webmcp_agent.browser.incidents import Incidents
-from webmcp_agent.browser.navigation import Navigation
+from webmcp_agent.browser.listing import Listed
+from webmcp_agent.browser.page_parts import PageParts
 from webmcp_agent.browser.policy import origin_of
-from webmcp_agent.browser.tools import JsonObject, PageTool, StopSignal, ToolFail, ToolOk
-from webmcp_agent.browser.waiting import HeldTasks, Pulse
-from webmcp_agent.browser.witness import Sighting, Witness
+from webmcp_agent.browser.tools import JsonObject, StopSignal, ToolFail, ToolOk
+from webmcp_agent.browser.witness import FormMark, Sighting
 
 FORM_WAITS_MS = 1_000
 """A form that has not answered by then waits for the person."""
@@ -50,42 +47,6 @@ _SETTLE_LIMIT_MS = 5_000
 Outcome = ToolOk | ToolFail
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A tool as it was listed, and what it takes to find exactly it again."""
-
-    tool: PageTool
-    frame: Frame
-    name: str
-    """The page's own name for it."""
-    place: int
-    """0: the frame's own document; else the number of a window that exposes it to this one."""
-    spec: str
-    """The tool's description as one line: its identity."""
-
-
-@dataclass(frozen=True, slots=True)
-class PageParts:
-    """What a call needs of an open page."""
-
-    page: Page
-    cdp: CdpSession
-    bridge: Bridge
-    navigation: Navigation
-    witness: Witness
-    incidents: Incidents
-    pulse: Pulse
-    tasks: HeldTasks
-    origins: tuple[str, ...] = field(default=())
-    """Foreign origins whose frames may be used."""
-
-    def in_frame(self, frame: Frame) -> Callable[[str], bool]:
-        """Whether a frame id of the protocol can be `frame`: Playwright keeps its ids to itself,
-        so child frames are told from the main one and not from each other."""
-        main = frame == self.page.main_frame
-        return lambda place: (place == self.navigation.frame) == main
-
-
 class Call:
     """One call that is about to be sent."""
 
@@ -98,6 +59,8 @@ class Call:
         self._id = id
         self._limit_ms = limit_ms
         self._witnessed = False
+        tool = listed.tool
+        self._form = FormMark(tool.autosubmit) if tool.declarative else None
         self._deadline = 0.0
         self._rest_ms = _SETTLE_LIMIT_MS
 
@@ -118,6 +81,8 @@ class Call:
         in_frame = parts.in_frame(self._listed.frame)
         # Asked before the call: a tool may go away while it runs.
         self._witnessed = parts.witness.knows(self._listed.name, in_frame)
+        form = parts.witness.form(self._listed.name, in_frame)
+        self._form = form or self._form
         seen = parts.witness.watch(self._listed.name, decoded(self._json), in_frame)
         sent = parts.tasks.start(
             parts.bridge.send(
@@ -162,7 +127,7 @@ class Call:
                     if now >= blocked_at + _BLOCKED_WAITS_MS / 1000:
                         return "blocked"
                     wake_at = min(wake_at, blocked_at + _BLOCKED_WAITS_MS / 1000)
-                if self._listed.tool.declarative and not self._listed.tool.autosubmit:
+                if self._form is not None and not self._form.autosubmit:
                     waits_at = begun + FORM_WAITS_MS / 1000
                     if now < waits_at:
                         wake_at = min(wake_at, waits_at)
@@ -223,7 +188,7 @@ class Call:
                     "changed", f"The tool {tool.name} is not the one that was shown any more."
                 )
             case "answer" if isinstance(text, str) and not (
-                text == "undefined" and tool.declarative
+                text == "undefined" and self._form is not None
             ):
                 return read_answer(text)
             case "answer":
@@ -238,7 +203,7 @@ class Call:
         navigation = self._parts.navigation
         if (response := seen.response) is not None:
             return read_response(response, {})
-        if not self._listed.tool.declarative and not self._witnessed:
+        if self._form is None and not self._witnessed:
             return ToolOk(NO_RESULT)
         await self._parts.pulse.until(
             lambda: navigation.moving or self._moved(), min(SUBMIT_WAITS_MS, self._left_ms())
@@ -296,7 +261,8 @@ class Call:
             return read_response(response, await self._parts.witness.members(response))
         if (reason := self._parts.bridge.lost()) is not None:
             return ToolFail("no-answer", f"{reason} Whether the call worked is not known.")
-        if self._listed.tool.autosubmit and (navigation.moving or self._moved()):
+        submitted = self._form is not None and self._form.autosubmit
+        if submitted and (navigation.moving or self._moved()):
             return await self._submitted()
         return await self._navigated()
 

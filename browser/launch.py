@@ -5,6 +5,7 @@ browser, and the browser is closed in order on the way out.
 """
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import AsyncGenerator
@@ -230,8 +231,7 @@ async def _launch(playwright: Playwright, browser: str | None, headed: bool) -> 
         except Error as exc:
             if sandbox and "sandbox" in exc.message:
                 continue
-            hint = " A window needs a display." if headed and "DISPLAY" in exc.message else ""
-            raise NoBrowser(f"{path} did not start: {_first_line(exc)}.{hint}") from exc
+            raise NoBrowser(f"{path} did not start: {_start_trouble(exc, headed)}") from exc
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -325,6 +325,16 @@ def _reason(error: Error) -> str:
     if "Download is starting" in line:
         return _REASONS["ERR_ABORTED"]
     return line.partition(" at http")[0]
+
+
+def _start_trouble(error: Error, headed: bool) -> str:
+    """Why a browser did not start, in its own words when it said some, and what helps."""
+    if "shared libraries" in error.message:
+        return "a system library is missing. `playwright install-deps chromium` installs them."
+    if headed and "DISPLAY" in error.message:
+        return "a window needs a display."
+    said = re.search(r"\[err\] (.+)", error.message)
+    return f"{said[1] if said else _first_line(error)}."
 
 
 def _first_line(error: Error) -> str:

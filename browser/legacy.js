@@ -50,6 +50,7 @@
 
   Object.defineProperty(navigator, 'modelContext', {
     configurable: true,
+    writable: true, // a page may bring its own
     value: { registerTool, unregisterTool, provideContext, clearContext },
   });
 })();

@@ -5,26 +5,24 @@ page, if the user allows their origin. Checks the policy and the tool's identity
 """
 
 import asyncio
-import hashlib
 import json
 import logging
-import re
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from playwright.async_api import Error, Frame, Page
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from playwright.async_api import Error, Page
+from pydantic import JsonValue
 
 from webmcp_agent.browser.answers import clean, message
-from webmcp_agent.browser.bridge import ANSWER_LIMIT_MS, Bridge, DocumentGone, PageLost
-from webmcp_agent.browser.calls import Call, Listed, PageParts
+from webmcp_agent.browser.bridge import Bridge, DocumentGone
+from webmcp_agent.browser.calls import Call
 from webmcp_agent.browser.cdp import CdpSession
 from webmcp_agent.browser.errors import PageGone
 from webmcp_agent.browser.incidents import Incidents
+from webmcp_agent.browser.listing import Listed, Listing
 from webmcp_agent.browser.navigation import Navigation
+from webmcp_agent.browser.page_parts import PageParts
 from webmcp_agent.browser.policy import PendingCall, Policy, origin_of
 from webmcp_agent.browser.tools import (
     JsonObject,
@@ -46,34 +44,6 @@ CONTEXT_LENGTH = 120
 _ARRIVAL_LIMIT_MS = 3_000
 _DETACH_LIMIT_MS = 500
 
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-
-
-class _Document(BaseModel):
-    """First line of a listing: what the document says of itself."""
-
-    surface: str | None
-    origin: str
-    forms: dict[str, bool]
-    titles: list[str | None]
-    places: list[int]
-    unreadable: int
-    problem: str | None
-
-
-class _Spec(BaseModel):
-    """One line of a listing: a tool."""
-
-    model_config = ConfigDict(strict=True)
-
-    name: str
-    description: str
-    input_schema: dict[str, JsonValue] | str | None = Field(alias="schema")
-    origin: str | None
-    read_only: bool
-    untrusted: bool
-    consequential: bool
-
 
 class PageTools:
     """The tools of one page; usable inside its `async with`, before the page's first `goto`.
@@ -91,13 +61,11 @@ class PageTools:
     ) -> None:
         self.page = page
         self.policy = policy or Policy()
-        self.warnings: list[str] = []
-        """What was left out of the listings and why, each once."""
         self._call_timeout_ms = call_timeout_ms
         self._settle_ms = settle_ms
         self._downloads = downloads
         self._home: frozenset[str] | None = None
-        self._parts_or_none: PageParts | None = None
+        self._opened: tuple[PageParts, Listing] | None = None
         self._listed: dict[str, Listed] = {}
         self._always: set[str] = set()
         self._calls = 0
@@ -105,7 +73,7 @@ class PageTools:
     async def __aenter__(self) -> Self:
         pulse, tasks = Pulse(), HeldTasks()
         cdp = await CdpSession.of(self.page)
-        self._parts_or_none = PageParts(
+        parts = PageParts(
             page=self.page,
             cdp=cdp,
             bridge=Bridge(self.page, cdp),
@@ -118,8 +86,9 @@ class PageTools:
             tasks=tasks,
             origins=tuple(sorted(self.policy.allowed_origins())),
         )
-        await self._parts.navigation.start()
-        await self._parts.witness.start()
+        self._opened = (parts, Listing(parts, self._settle_ms))
+        await parts.navigation.start()
+        await parts.witness.start()
         return self
 
     async def __aexit__(
@@ -141,13 +110,23 @@ class PageTools:
 
     @property
     def _parts(self) -> PageParts:
-        assert self._parts_or_none is not None, "PageTools is used inside its `async with`"
-        return self._parts_or_none
+        assert self._opened is not None, "PageTools is used inside its `async with`"
+        return self._opened[0]
+
+    @property
+    def _listing(self) -> Listing:
+        assert self._opened is not None, "PageTools is used inside its `async with`"
+        return self._opened[1]
 
     @property
     def url(self) -> str:
         """The address of what is open now."""
         return self._parts.navigation.url
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was left out of the listings and why, each once."""
+        return self._listing.warnings
 
     @property
     def incidents(self) -> list[str]:
@@ -168,8 +147,7 @@ class PageTools:
         """Whether what is open has a model context, the browser's own or a polyfill.
 
         Raises: `PageGone`."""
-        document, _ = await self._read(self.page.main_frame, self._settle_ms)
-        return document is not None and document.surface is not None
+        return await self._listing.has_surface()
 
     async def list_tools(self) -> list[PageTool]:
         """The tools that can be called now, in the page's order, each name once.
@@ -194,6 +172,11 @@ class PageTools:
         """`list_tools` and `page_context` at once, in the time of the slower one."""
         tools, context = await asyncio.gather(self.list_tools(), self.page_context())
         return tools, context
+
+    async def _list(self) -> dict[str, Listed]:
+        # A page that is about to leave offers nothing to anybody.
+        await self._parts.navigation.settle(_ARRIVAL_LIMIT_MS)
+        return await self._listing.read() if self._allowed(self.url) else {}
 
     async def call_tool(
         self, name: str, args: JsonObject, *, call_id: str, signal: StopSignal
@@ -263,133 +246,11 @@ class PageTools:
             self._always.add(tool.fingerprint)
         return None if answer in {"yes", "always"} else _SAID_NO
 
-    async def _list(self) -> dict[str, Listed]:
-        # What a page that is about to leave offers is of no use to anybody.
-        await self._parts.navigation.settle(_ARRIVAL_LIMIT_MS)
-        if not self._allowed(self.url):
-            return {}
-        main = self.page.main_frame
-        document, found = await self._read(main, self._settle_ms)
-        if document is None:
-            return {}
-        children = [
-            frame for frame in self.page.frames if frame != main and self._may_be_ours(frame)
-        ]
-        for theirs, more in await asyncio.gather(*(self._read(frame, 0) for frame in children)):
-            # Only now is it known where a frame without an address of its own belongs.
-            if theirs is not None and theirs.origin == document.origin:
-                found = [*found, *more]
-        return _unique(found)
-
-    def _may_be_ours(self, frame: Frame) -> bool:
-        origin = origin_of(frame.url)
-        return not frame.is_detached() and origin in {None, origin_of(self.url)}
-
-    async def _read(self, frame: Frame, settle_ms: int) -> tuple[_Document | None, list[Listed]]:
-        """What a frame's document is and offers; None when the frame is gone."""
-        main = frame == self.page.main_frame
-        argument: JsonObject = {
-            "cap": settle_ms,
-            "origins": list(self._parts.origins) if main else [],
-            "deep": not self._parts.witness.spoke,
-        }
-        try:
-            text = await self._parts.bridge.read(
-                frame, "list", argument, settle_ms + ANSWER_LIMIT_MS
-            )
-        except DocumentGone:
-            return None, []
-        except PageLost as exc:
-            if main:
-                raise PageGone(str(exc)) from exc
-            return None, []
-        head, *lines = text.split("\n")
-        document = _Document.model_validate_json(head)
-        if document.problem is not None:
-            self._warn(f"the tools of {frame.url} cannot be read: {document.problem}")
-        if document.unreadable:
-            self._warn(f"{document.unreadable} tools of {frame.url} cannot be read")
-        found = [
-            listed
-            for line, title, place in zip(lines, document.titles, document.places, strict=True)
-            if (listed := self._tool(frame, document, line, title, place)) is not None
-        ]
-        return document, found
-
-    def _tool(
-        self, frame: Frame, document: _Document, line: str, title: str | None, place: int
-    ) -> Listed | None:
-        try:
-            spec = _Spec.model_validate_json(line)
-        except ValidationError as exc:
-            self._warn(f"a tool of {frame.url} is left out: {exc.errors()[0]['msg']}")
-            return None
-        if not _NAME.fullmatch(spec.name):
-            self._warn(f"a tool is left out for its name: {ascii(spec.name[:60])}")
-            return None
-        parts = self._parts
-        in_frame = parts.in_frame(frame)
-        mark = parts.witness.form(spec.name, in_frame) if place == 0 else None
-        if place != 0 or parts.witness.knows(spec.name, in_frame):
-            declarative, autosubmit = mark is not None, mark is not None and mark.autosubmit
-        else:
-            declarative = spec.name in document.forms
-            autosubmit = document.forms.get(spec.name, False)
-        tool = PageTool(
-            name=spec.name,
-            description=clean(spec.description),
-            input_schema=spec.input_schema,
-            title=clean(title) if title else None,
-            read_only=spec.read_only,
-            untrusted=spec.untrusted,
-            consequential=spec.consequential,
-            autosubmit=autosubmit,
-            declarative=declarative,
-            origin=spec.origin or document.origin,
-            frame="main" if frame == self.page.main_frame and place == 0 else _label(frame, spec),
-            fingerprint=hashlib.sha256(
-                f"{spec.origin or document.origin}\n{line}".encode()
-            ).hexdigest()[:16],
-        )
-        return Listed(tool, frame, spec.name, place, line)
-
-    def _warn(self, text: str) -> None:
-        line = message(text)
-        if line not in self.warnings:
-            self.warnings.append(line)
-            logger.warning("%s", line)
-
 
 _NOT_SENT = ToolFail(
     "cancelled", "The person pressed Stop; nothing was sent.", may_have_happened=False
 )
 _SAID_NO = ToolFail("denied", "The person said no.")
-
-
-def _label(frame: Frame, spec: _Spec) -> str:
-    return clean(frame.name) or frame.url.partition("?")[0] or spec.origin or "frame"
-
-
-def _unique(found: Sequence[Listed]) -> dict[str, Listed]:
-    """By a name that is unique: the first keeps its own, others of that name get a suffix that no
-    tool of the page has."""
-    taken = {listed.name for listed in found}
-    unique: dict[str, Listed] = {}
-    seen: set[tuple[Frame, int, str]] = set()
-    for listed in found:
-        if (key := (listed.frame, listed.place, listed.name)) in seen:
-            continue  # a polyfill that allows doubled names; the page's first one is called
-        seen.add(key)
-        name, number = listed.name, 2
-        while name in unique or (name != listed.name and name in taken):
-            suffix = f"__frame{number}"
-            name = listed.name[: 128 - len(suffix)] + suffix
-            number += 1
-        tool = listed.tool
-        if name != tool.name:
-            tool = replace(tool, name=name)
-        unique[name] = replace(listed, tool=tool)
-    return unique
 
 
 def _piece(value: JsonValue) -> str | None:

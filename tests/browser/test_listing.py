@@ -41,6 +41,21 @@ async def test_a_tool_is_listed_with_all_that_the_page_says(chromium: Browser, s
     )
 
 
+async def test_half_characters_of_a_page_are_replaced(chromium: Browser, site: str) -> None:
+    async with open_page(chromium, f"{site}/plain.html") as tools:
+        await tools.page.evaluate(
+            """() => document.modelContext.registerTool({
+                name: 'odd', title: 'T\\ud83d', description: '\\\\ud83d \u2764',
+                inputSchema: {type: 'object', description: 'S\\udc00'}, execute: () => 1})"""
+        )
+        [tool] = await tools.list_tools()
+    assert (tool.title, tool.description, tool.input_schema) == (
+        "T\ufffd",
+        "\\ud83d \u2764",
+        {"type": "object", "description": "S\ufffd"},
+    )
+
+
 async def test_a_fingerprint_is_the_same_for_the_same_tool(chromium: Browser, site: str) -> None:
     prints: list[str] = []
     for _ in range(2):

@@ -114,18 +114,18 @@ async def test_only_real_booleans_count_as_hints(chromium: Browser) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "message"),
+    ("name", "limit_ms", "code", "message"),
     [
-        ("throws", "failed", "the tank is empty"),
-        ("forbids", "blocked", "The browser does not allow it: not here"),
-        ("hangs", "timeout", "No answer within 0.2 s; it may still finish."),
+        ("throws", 30_000, "failed", "the tank is empty"),
+        ("forbids", 30_000, "blocked", "The browser does not allow it: not here"),
+        ("hangs", 200, "timeout", "No answer within 0.2 s; it may still finish."),
     ],
 )
 async def test_outcomes_without_a_witness_are_what_the_page_says(
-    chromium: Browser, name: str, code: ToolErrorCode, message: str
+    chromium: Browser, name: str, limit_ms: int, code: ToolErrorCode, message: str
 ) -> None:
     """C-51."""
-    async with surface(chromium, "careless", call_timeout_ms=200) as tools:
+    async with surface(chromium, "careless", call_timeout_ms=limit_ms) as tools:
         assert await called(tools, name) == ToolFail(code, message)
 
 
