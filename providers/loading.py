@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
+from webmcp_agent.providers.attention import use_short_attention
 from webmcp_agent.providers.base import (
     CALL_MARKERS,
     END_MARKERS,
@@ -192,6 +193,7 @@ def assembled(
     for text in [*form.notes, *_lossy(backend, form)]:
         note(text)
     model, place_text = weights()
+    use_short_attention(model)
     end_ids = _end_ids(tokenizer, model)
     grammars = _grammars(backend, end_ids, note) if wanted.constrained else None
     engine = Engine(
