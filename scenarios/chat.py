@@ -113,11 +113,11 @@ class Chat:
             return
         try:
             await self._session.adapter.select_model(id)
-            await load_model(self._session.provider, self._progress, signal)
+            self._session.model = await load_model(self._session.provider, self._progress, signal)
         except (ValueError, ProviderError) as exc:
             self._say(str(exc), style="yellow")
         else:
-            self._say(f"Now running {id}.")
+            self._say(f"Now running {self._session.model}.")
         finally:
             self._progress.done()
 

@@ -107,7 +107,7 @@ async def run_command(
                         task,
                         [
                             ("page", f"{session.tools.url} ({len(tools)} tools)"),
-                            ("model", session.provider.label),
+                            ("model", session.model),
                         ],
                     )
                 with interrupt.stoppable() as signal:

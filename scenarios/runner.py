@@ -151,9 +151,13 @@ class RunOutcome:
 class Session:
     """A page and a model, ready for requests."""
 
-    def __init__(self, tools: PageTools, provider: LocalProvider, settings: RunSettings) -> None:
+    def __init__(
+        self, tools: PageTools, provider: LocalProvider, model: str, settings: RunSettings
+    ) -> None:
         self.tools = tools
         self.provider = provider
+        self.model = model
+        """What runs, and where, in words for people."""
         self._trace: TraceCallback | None = None
         options = LocalAdapterOptions(
             providers=[provider], instructions=settings.instructions, trace=self._traced
@@ -199,7 +203,7 @@ class Session:
             report=report_of(parts),
             parts=tuple(parts),
             url=self.tools.url,
-            model=self.provider.label,
+            model=self.model,
             total_ms=(time.perf_counter() - began) * 1000,
             spent=spent,
         )
@@ -256,8 +260,7 @@ async def open_session(
     )
     try:
         async with open_tools(url, settings.page, approve=approve) as tools:
-            await loading
-            yield Session(tools, provider, settings)
+            yield Session(tools, provider, await loading, settings)
     finally:
         own.abort("the session ends")
         if not loading.done():
@@ -267,12 +270,14 @@ async def open_session(
             provider.dispose()
 
 
-async def load_model(provider: LocalProvider, told: Told, signal: AbortSignal) -> None:
-    """Make a provider ready, downloading what is missing: to start a run is to ask for it."""
+async def load_model(provider: LocalProvider, told: Told, signal: AbortSignal) -> str:
+    """Make a provider ready, downloading what is missing: to start a run is to ask for it.
+
+    Returns what runs, and where, in words for people."""
     state = await provider.availability()
     match state:
         case Available():
-            return
+            return provider.label
         case Unavailable():
             raise ModelUnavailable(state.reason)
         case NeedsDownload(cached=True):
@@ -282,3 +287,6 @@ async def load_model(provider: LocalProvider, told: Told, signal: AbortSignal) -
         case Downloading():
             told.say("waiting for the model's download")
     await provider.prepare(told.advance, signal)
+    name = state.note if isinstance(state, NeedsDownload) and state.note else provider.label
+    placement = getattr(provider, "placement", "")
+    return f"{name}, {placement}" if placement else name
