@@ -106,11 +106,10 @@ async def test_an_unknown_name_is_not_found_and_nothing_near_it_runs(
 
 
 async def test_frames_of_the_page_are_listed_under_names_of_their_own(
-    chromium: Browser, site: str, other_site: str
+    chromium: Browser, site: str
 ) -> None:
     """C-59."""
-    page = f"{site}/frames.html?there={other_site}"
-    async with open_page(chromium, page, policy=YES) as tools:
+    async with open_page(chromium, f"{site}/frames.html", policy=YES) as tools:
         await tools.page.wait_for_load_state("load")
         listed = await tools.list_tools()
         answers = {tool.name: await called(tools, tool.name) for tool in listed[:2]}
@@ -132,6 +131,18 @@ async def test_frames_of_the_page_are_listed_under_names_of_their_own(
         "navigated", "The page changed before it answered. It is now /frames.html."
     )
     assert rest == ["plan"]
+
+
+async def test_a_foreign_frame_is_not_used_without_leave(
+    chromium: Browser, site: str, other_site: str
+) -> None:
+    page = f"{site}/frames.html?there={other_site}"
+    async with open_page(chromium, page, policy=YES) as tools:
+        await tools.page.wait_for_load_state("load")
+        origins = {tool.origin for tool in await tools.list_tools()}
+        answer = await called(tools, "shared_map")
+    assert origins == {site}
+    assert answer == ToolFail("not-found", "The page has no tool 'shared_map' now.")
 
 
 async def test_a_foreign_frame_is_used_only_with_leave_and_only_as_far_as_it_exposes_itself(
