@@ -207,6 +207,51 @@ def call(
     _exit(call_command, url, tool, _json_object(args), settings, json)
 
 
+@app.command("test")
+def hold(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH…",
+            help="Scenario files (*.scenario.yaml), webmcp-evals files (*.json), folders of both.",
+        ),
+    ],
+    model: Model = None,
+    adapter: Adapter = None,
+    device: Device = "auto",
+    max_steps: MaxSteps = None,
+    instructions: Instructions = None,
+    browser: Browser = None,
+    headed: Headed = False,
+    origin: Origins = None,
+    yes: Yes = None,
+    allow: Allow = None,
+    deny: Deny = None,
+    url: Annotated[
+        str | None,
+        typer.Option("--url", metavar="URL", help="The page, for files that name none."),
+    ] = None,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, help="How often each case runs.")] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Keep the parts and the trace of each case."),
+    ] = None,
+    constrain: Constrain = Switch.on,
+    json: Json = False,
+) -> None:
+    """Try scenarios and eval cases with a model; exits with 1 when one does not pass."""
+    from webmcp_agent.scenarios.runner import RunSettings
+    from webmcp_agent.scenarios.testing import hold_cases
+
+    settings = RunSettings(
+        page=_page_settings(browser, None, headed, origin, yes, allow, deny),
+        model=_model_settings(model, adapter, device, constrain),
+        max_steps=max_steps,
+        instructions=_text_or_file(instructions),
+    )
+    _exit(hold_cases, paths, settings, url, repeat, out, json)
+
+
 @app.command()
 def shop(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 for a free one.")] = 0,
