@@ -78,6 +78,9 @@ class ToolOk:
     value: JsonValue = None
     navigated: bool = False
     """The page moved to another document before or after it answered."""
+    unwitnessed: bool = False
+    """The browser keeps an account of calls and has none of this one: the page answered by itself,
+    in place of its tool."""
 
 
 @dataclass(frozen=True, slots=True)
