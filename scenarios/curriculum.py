@@ -1,0 +1,262 @@
+"""The lessons a small model learns from: worlds, requests and the teacher, run through the loop.
+
+A lesson is run by the agent's own loop with a teacher in place of the model, so each example is
+exactly what the loop sends to a provider. Deterministic by seed; reads no network and no files but
+this package's own.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from webmcp_agent.agent.history import messages_of
+from webmcp_agent.agent.loop import run_local_agent
+from webmcp_agent.agent.options import LocalLoopOptions
+from webmcp_agent.agent.request import AgentDefinition, ChatMessage, RunRequest, user_message
+from webmcp_agent.agent.stream import AgentStreamPart, Finish
+from webmcp_agent.agent.tool_calls import write_call
+from webmcp_agent.browser.tools import PageTool
+from webmcp_agent.providers.abort import AbortSignal
+from webmcp_agent.providers.base import (
+    Available,
+    ChatTurn,
+    CompactTool,
+    GenerateRequest,
+    GenerateResult,
+    PromptParts,
+    ProviderAvailability,
+)
+from webmcp_agent.providers.training import Conversation
+from webmcp_agent.scenarios.lessons import with_mistakes
+from webmcp_agent.scenarios.lessons_booking import booking_lesson
+from webmcp_agent.scenarios.lessons_devices import devices_lesson
+from webmcp_agent.scenarios.lessons_ledger import ledger_lesson
+from webmcp_agent.scenarios.lessons_lookup import domains_of, lookup_lesson
+from webmcp_agent.scenarios.lessons_records import records_lesson
+from webmcp_agent.scenarios.lessons_shop import shop_lesson
+from webmcp_agent.scenarios.lessons_talk import talk_lesson
+from webmcp_agent.scenarios.phrases import Table, domains
+from webmcp_agent.scenarios.simulator import Lesson, Reply, Script, World
+from webmcp_agent.scenarios.vocabulary import Draw
+
+MISTAKES = 0.06
+"""Share of the replies before which a mistake is shown that the loop sends back."""
+MAX_STEPS = 10
+_TALK = 0.12
+
+_INSTRUCTIONS = (
+    "Answer briefly.",
+    "Be friendly and keep answers short.",
+    "We deliver within three days.",
+    "Prices include tax.",
+    "Always answer in one sentence.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One prompt and the reply to learn."""
+
+    system: str
+    messages: tuple[ChatTurn, ...]
+    tools: tuple[CompactTool, ...]
+    reply: str
+    kind: str
+    """`call`, `answer`, `after-error`, `refusal` or `talk`."""
+    site: str
+    """`shop`, `booking`, `records`, `devices`, `ledger` or `lookup`."""
+    call: tuple[str, str] | None = None
+    """Tool and arguments (JSON) of the call."""
+    facts: tuple[str, ...] = ()
+    """What a right answer has to hold; `a|b` is satisfied by either."""
+    page_tools: tuple[PageTool, ...] = field(default=(), repr=False)
+    """Every tool of the page at that moment, for parsing a reply."""
+
+
+class LessonUnfinished(Exception):
+    """The loop and the teacher did not agree; the lesson is left out."""
+
+
+class Teacher:
+    """A provider that knows the right replies, and keeps what it was asked."""
+
+    id = "teacher"
+    label = "Teacher"
+    tools_inline = False
+    call_format = "tags"
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.script: Script | None = None
+        self.begun = False
+        self.pairs: list[tuple[GenerateRequest, Reply, str, tuple[PageTool, ...]]] = []
+
+    def take(self, script: Script) -> None:
+        """The replies to the next request."""
+        self.script, self.begun = script, False
+
+    async def availability(self) -> ProviderAvailability:
+        """Always ready."""
+        return Available()
+
+    async def prepare(
+        self, on_progress: Callable[[float], None], signal: AbortSignal | None = None
+    ) -> None:
+        """Nothing to load."""
+        on_progress(1.0)
+
+    async def generate(self, req: GenerateRequest) -> GenerateResult:
+        """The right reply, or a mistake on purpose."""
+        if self.script is None:
+            raise LessonUnfinished("no request is open")
+        try:
+            reply = self.script.send(self.world.last) if self.begun else next(self.script)
+        except StopIteration:
+            raise LessonUnfinished("the loop asked once more") from None
+        self.begun = True
+        text = "\n".join(
+            [
+                *([reply.text] if reply.text else []),
+                *(write_call(call.name, call.args, "tags") for call in reply.calls),
+            ]
+        )
+        self.pairs.append((req, reply, text, tuple(await self.world.list_tools())))
+        return GenerateResult(text)
+
+    def is_done(self) -> bool:
+        """Whether the script has no further reply."""
+        if self.script is None:
+            return True
+        try:
+            self.script.send(self.world.last)
+        except StopIteration:
+            return True
+        return False
+
+
+async def record(lesson: Lesson) -> list[Example]:
+    """Run the lesson through the loop; one example for each reply to learn.
+
+    Raises `LessonUnfinished` when the loop ended a request otherwise than the teacher did."""
+    teacher = Teacher(lesson.world)
+    messages: list[ChatMessage] = []
+    agent = AgentDefinition(instructions=lesson.instructions) if lesson.instructions else None
+    for number, turn in enumerate(lesson.turns):
+        teacher.take(with_mistakes(lesson.world, turn.script(), MISTAKES))
+        messages.append(user_message(turn.request, f"u{number}"))
+        request = RunRequest(tuple(messages), lesson.world, agent=agent)
+        parts: list[AgentStreamPart] = []
+        run = run_local_agent(teacher, request, LocalLoopOptions(max_steps=MAX_STEPS))
+        async with aclosing(run):
+            async for part in run:
+                parts.append(part)
+        if parts[-1] != Finish("stop") or not teacher.is_done():
+            raise LessonUnfinished(f"{parts[-1]} after {turn.request!r}")
+        messages += messages_of(parts)
+    return [_example(lesson, *pair) for pair in teacher.pairs if pair[1].learn]
+
+
+def _example(
+    lesson: Lesson,
+    req: GenerateRequest,
+    reply: Reply,
+    text: str,
+    page_tools: tuple[PageTool, ...],
+) -> Example:
+    call = reply.calls[0] if reply.calls else None
+    return Example(
+        req.system,
+        req.messages,
+        req.tools,
+        text,
+        reply.kind,
+        lesson.kind,
+        (call.name, json.dumps(call.args, ensure_ascii=False, sort_keys=True)) if call else None,
+        reply.facts,
+        page_tools,
+    )
+
+
+_SITES: Sequence[tuple[int, str, Callable[[Draw, Table, bool], Lesson]]] = (
+    (42, "shop", shop_lesson),
+    (10, "booking", booking_lesson),
+    (12, "records", records_lesson),
+    (8, "devices", devices_lesson),
+    (6, "ledger", ledger_lesson),
+    (22, "lookup", lookup_lesson),
+)
+
+
+def make_lesson(seed: str, unseen: bool = False) -> Lesson:
+    """The lesson of that seed; with `unseen`, from the domains kept for evaluation."""
+    draw = Draw(seed)
+    weights = [10 if unseen else weight for weight, _, _ in _SITES]
+    _, kind, make = draw.random.choices(_SITES, weights)[0]
+    pool = domains_of(unseen) if kind == "lookup" else domains(kind, unseen)
+    lesson = make(draw, draw.pick(pool), unseen)
+    if draw.chance(_TALK):
+        lesson = talk_lesson(draw, lesson)
+    elif draw.chance(0.12):
+        lesson = Lesson(lesson.kind, lesson.world, lesson.turns, draw.pick(_INSTRUCTIONS))
+    return lesson
+
+
+@dataclass(slots=True)
+class Curriculum:
+    """Conversations by seed, as many as wanted."""
+
+    seed: int = 1
+    unseen: bool = False
+    left_out: int = 0
+    """Lessons that the loop did not end as the teacher did."""
+
+    def conversations(self, count: int) -> Iterator[list[Example]]:
+        """`count` conversations, each as the examples of its replies in order."""
+        made = number = 0
+        split = "unseen" if self.unseen else "train"
+        while made < count:
+            seed = f"{self.seed}/{split}/{number}"
+            number += 1
+            try:
+                yield asyncio.run(record(make_lesson(seed, self.unseen)))
+            except LessonUnfinished:
+                self.left_out += 1
+                continue
+            made += 1
+
+
+def conversations_of(examples: Sequence[Example]) -> list[Conversation]:
+    """What is learnt from one conversation, with little computed twice.
+
+    The last prompt, in which the earlier replies are learnt as well; of half of the conversations
+    the first one too, where nothing has been called yet; and those in which a mistake is mended."""
+    replies = {example.reply for example in examples}
+    chosen: list[Conversation] = []
+    for number, example in enumerate(examples):
+        prompt = PromptParts(example.system, example.messages, example.tools)
+        last, turn = number == len(examples) - 1, example.messages[-1]
+        if last:
+            learnt = tuple(
+                index
+                for index, turn in enumerate(example.messages)
+                if turn.role == "assistant" and turn.content in replies
+            )
+            chosen.append(Conversation(prompt, example.reply, learnt))
+        elif _is_mended(turn) or (number == 0 and _every_other(example)):
+            chosen.append(Conversation(prompt, example.reply))
+    return chosen
+
+
+def _every_other(example: Example) -> bool:
+    """Half of the examples, by their text."""
+    return sha256(example.messages[-1].content.encode()).digest()[0] % 2 == 0
+
+
+def _is_mended(turn: ChatTurn) -> bool:
+    """Whether the turn is what the loop says to a reply that it sends back."""
+    if turn.role == "tool":
+        return turn.content.startswith("Error:")
+    return turn.content.startswith(("Your last call, ", "No tool was called", "The tool "))
