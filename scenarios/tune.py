@@ -1,0 +1,277 @@
+"""An adapter for a tool set: generate lessons, train, examine, and write adapter, card and curve.
+
+`curriculum:` in place of a page trains the adapter that ships with this package, from the same
+data and recipe. Nothing here reaches a network but the fetching of the base model, if it is not
+there yet.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from webmcp_agent.browser.tools import PageTool
+from webmcp_agent.providers.abort import AbortSignal
+from webmcp_agent.providers.base import LocalProvider
+from webmcp_agent.providers.training import (
+    Conversation,
+    Plan,
+    Progress,
+    TrainingOptions,
+    TrainingResult,
+    train,
+)
+from webmcp_agent.scenarios.curriculum import (
+    Curriculum,
+    Example,
+    LessonUnfinished,
+    conversations_of,
+    record,
+)
+from webmcp_agent.scenarios.exam import ExamResult, examine
+from webmcp_agent.scenarios.learning_curve import curve_svg
+from webmcp_agent.scenarios.lessons_site import site_lesson
+from webmcp_agent.scenarios.lessons_talk import talk_lesson
+from webmcp_agent.scenarios.vocabulary import Draw
+
+BASE_MODEL = "smollm2-135m"
+BASE_NAME = "HuggingFaceTB/SmolLM2-135M-Instruct"
+CURRICULUM = "curriculum:"
+
+SHIPPED_CONVERSATIONS = 3000
+"""Conversations of the shipped adapter's training."""
+SITE_CONVERSATIONS = 400
+_TALK = 0.15
+_GENERAL = 0.3
+"""Share of general lessons beside those of a site, so that nothing is unlearnt."""
+
+
+@dataclass(frozen=True, slots=True)
+class TuneSettings:
+    """What to train on, and how."""
+
+    out: Path
+    seed: int = 1
+    conversations: int | None = None
+    """None for the usual number."""
+    held_out: int = 40
+    """Conversations that are examined and not trained on."""
+    options: TrainingOptions = field(default_factory=TrainingOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class TuneCallbacks:
+    """Who hears of it."""
+
+    on_plan: Callable[[Plan], None] | None = None
+    on_progress: Callable[[Progress], None] | None = None
+
+
+def default_adapter() -> Path:
+    """The folder of the shipped adapter and its chat template."""
+    with as_file(files("webmcp_agent.providers") / "default_adapter") as folder:
+        return folder
+
+
+def shipped_template() -> str:
+    """The chat template that the shipped adapter was trained with."""
+    return (default_adapter() / "chat_template.jinja").read_text(encoding="utf-8")
+
+
+def site_conversations(
+    tools: Sequence[PageTool], title: str, seed: str, count: int
+) -> Iterator[list[Example]]:
+    """`count` conversations on a site's own tools."""
+    made = number = 0
+    while made < count:
+        draw = Draw(f"{seed}/site/{number}")
+        number += 1
+        lesson = site_lesson(draw, tools, title)
+        if draw.chance(_TALK):
+            lesson = talk_lesson(draw, lesson)
+        try:
+            yield asyncio.run(record(lesson))
+        except LessonUnfinished:
+            continue
+        made += 1
+
+
+def tune_curriculum(
+    base: Path,
+    settings: TuneSettings,
+    callbacks: TuneCallbacks | None = None,
+    signal: AbortSignal | None = None,
+) -> TrainingResult:
+    """Train the shipped adapter anew. Blocking; ends early, resumable, when `signal` is set."""
+    count = settings.conversations or SHIPPED_CONVERSATIONS
+    lessons = _joined(Curriculum(settings.seed).conversations(count))
+    held = _joined(Curriculum(settings.seed, unseen=True).conversations(settings.held_out))
+    return _train(base, lessons, held, None, settings, callbacks or TuneCallbacks(), signal)
+
+
+def tune_site(
+    base: Path,
+    tools: Sequence[PageTool],
+    title: str,
+    settings: TuneSettings,
+    callbacks: TuneCallbacks | None = None,
+    signal: AbortSignal | None = None,
+) -> TrainingResult:
+    """Train an adapter for `tools`, beginning with the shipped one. Blocking, resumable."""
+    if not tools:
+        raise ValueError("there are no tools to train for")
+    count = settings.conversations or SITE_CONVERSATIONS
+    general = round(count * _GENERAL)
+    lessons = [
+        *_joined(site_conversations(tools, title, str(settings.seed), count - general)),
+        *_joined(Curriculum(settings.seed + 1).conversations(general)),
+    ]
+    held = _joined(site_conversations(tools, title, f"{settings.seed}/held", settings.held_out))
+    start = default_adapter()
+    has_weights = (start / "adapter_model.safetensors").is_file()
+    return _train(
+        base,
+        lessons,
+        held,
+        start if has_weights else None,
+        settings,
+        callbacks or TuneCallbacks(),
+        signal,
+    )
+
+
+def _joined(conversations: Iterator[list[Example]]) -> list[Conversation]:
+    return [one for examples in conversations for one in conversations_of(examples)]
+
+
+def _train(
+    base: Path,
+    lessons: Sequence[Conversation],
+    held: Sequence[Conversation],
+    start: Path | None,
+    settings: TuneSettings,
+    callbacks: TuneCallbacks,
+    signal: AbortSignal | None,
+) -> TrainingResult:
+    options = replace(settings.options, seed=settings.seed, base_name=BASE_NAME)
+    result = train(
+        base,
+        lessons,
+        settings.out,
+        template=shipped_template(),
+        options=options,
+        held_out=held,
+        start=start,
+        on_plan=callbacks.on_plan,
+        on_progress=callbacks.on_progress,
+        signal=signal,
+    )
+    write_curve(settings.out, result)
+    return result
+
+
+def write_curve(out: Path, result: TrainingResult) -> None:
+    """`curve.svg` and `training.json` in the adapter's folder."""
+    held = [(each.step, each.loss) for each in result.validations]
+    title = f"Loss over {result.steps} steps, {result.examples} examples"
+    (out / "curve.svg").write_text(curve_svg(result.losses, held, title), encoding="utf-8")
+    (out / "training.json").write_text(
+        json.dumps(asdict(result), indent=1) + "\n", encoding="utf-8"
+    )
+
+
+async def examine_site(
+    provider: LocalProvider, tools: Sequence[PageTool], title: str, seed: int, count: int
+) -> ExamResult:
+    """Held-out conversations of a site, each step put to `provider`."""
+    found = await asyncio.to_thread(
+        lambda: [*site_conversations(tools, title, f"{seed}/held", count)]
+    )
+    return await examine(provider, (example for examples in found for example in examples))
+
+
+async def examine_curriculum(provider: LocalProvider, seed: int, count: int) -> ExamResult:
+    """Conversations of domains that are in no training, each step put to `provider`."""
+    held = Curriculum(seed, unseen=True)
+    found = await asyncio.to_thread(lambda: [*held.conversations(count)])
+    return await examine(provider, (example for examples in found for example in examples))
+
+
+def score_table(results: Sequence[tuple[str, ExamResult]]) -> str:
+    """A Markdown table: one row per kind of step, one column per model."""
+    kinds = sorted({kind for _, result in results for kind in result.kinds})
+    rows = [f"| steps exact | {' | '.join(name for name, _ in results)} |"]
+    rows.append("|---" * (len(results) + 1) + "|")
+    for kind in kinds:
+        cells = [result.kinds.get(kind) for _, result in results]
+        rows.append(
+            f"| {kind} | {' | '.join(f'{c.right} of {c.all}' if c else '–' for c in cells)} |"
+        )
+    totals = [result.total for _, result in results]
+    rows.append(f"| all | {' | '.join(f'{t.right} of {t.all} ({t.share:.0%})' for t in totals)} |")
+    times = " | ".join(f"{result.median_seconds:.1f} s" for _, result in results)
+    return "\n".join([*rows, f"| median time of a step | {times} |"]) + "\n"
+
+
+def write_card(
+    out: Path, subject: str, settings: TuneSettings, result: TrainingResult, table: str
+) -> None:
+    """The model card, `README.md` in the adapter's folder."""
+    options = settings.options
+    (out / "README.md").write_text(
+        f"""---
+base_model: {BASE_NAME}
+library_name: peft
+license: apache-2.0
+tags: [webmcp, tool-calling, lora]
+---
+# Adapter for {subject}
+
+A LoRA adapter of {BASE_NAME} that reads requests and calls the tools of a web page. Use it with
+`webmcp-agent run URL TASK --model {BASE_MODEL} --adapter {out.name}`.
+
+- **Data**: {result.examples} generated examples ({result.tokens} tokens, {result.reply_tokens} of
+  them replies that are learnt), seed {settings.seed}. No text was copied from anywhere.
+- **Recipe**: rank {options.rank}, all linear layers, alpha {options.alpha}, learning rate
+  {options.learning_rate} with a short rise and a cosine over the last {options.falling:.0%},
+  {result.steps} steps of about {options.pack_tokens} tokens, loss on the model's replies only.
+- **Loss**: {result.losses[0]:.2f} at the first step, {_last(result.losses):.2f} over the last 20.
+- **Limits**: small. It copies values that stand in the request or in a result, and is easily wrong
+  where it would have to calculate, to remember or to guess. It knows no dates such as "tomorrow".
+
+{table}
+![learning curve](curve.svg)
+""",
+        encoding="utf-8",
+    )
+
+
+def _last(losses: Sequence[float]) -> float:
+    tail = losses[-20:]
+    return sum(tail) / len(tail)
+
+
+def tools_from_json(value: JsonValue) -> list[PageTool]:
+    """The tools of a contract file, or of what `webmcp-agent tools --json` prints.
+
+    Raises `ValueError` when it is neither."""
+    listed = value.get("tools") if isinstance(value, dict) else value
+    if not isinstance(listed, list):
+        raise ValueError("no list of tools in it")
+    tools: list[PageTool] = []
+    for each in listed:
+        if not isinstance(each, dict) or not isinstance(name := each.get("name"), str):
+            raise ValueError("a tool without a name in it")
+        schema = each.get("input_schema", each.get("inputSchema"))
+        tools.append(
+            PageTool(
+                name,
+                str(each.get("description") or ""),
+                schema if isinstance(schema, dict | str) else None,
+            )
+        )
+    return tools
