@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from webmcp_agent.browser.cdp import CdpSession
 from webmcp_agent.browser.tools import JsonObject
+from webmcp_agent.browser.waiting import HeldTasks
 
 ANSWER_LIMIT_MS = 5_000
 """How long a page may take to be read; a page that is busy for longer does not answer."""
@@ -48,11 +49,15 @@ def script(name: str) -> str:
 class Bridge:
     """Evaluates in the documents of one page."""
 
-    def __init__(self, page: Page, cdp: CdpSession) -> None:
+    def __init__(self, page: Page, cdp: CdpSession, tasks: HeldTasks) -> None:
         self.crashed = False
+        self.stuck = False
+        """The page was busy beyond help and was closed for that."""
         self._page = page
         self._cdp = cdp
+        self._tasks = tasks
         self._handles: dict[Frame, JSHandle] = {}
+        self._retired: list[JSHandle] = []
         self._moves = 0
         self._world: int | None = None
         page.on("framenavigated", self.forget)
@@ -62,14 +67,18 @@ class Bridge:
 
     def forget(self, frame: Frame) -> None:
         """Drop what belongs to a document that may be gone."""
-        self._handles.pop(frame, None)
+        if (handle := self._handles.pop(frame, None)) is not None:
+            self._retired.append(handle)
         self._moves += 1
 
     def lost(self) -> str | None:
         """Why the page cannot be used any more; None while it can."""
+        browser = self._page.context.browser
+        if browser is not None and not browser.is_connected():
+            return "The browser is gone."
         if self.crashed:
             return "The page crashed."
-        return "The page was closed." if self._page.is_closed() else None
+        return "The page was closed." if self.stuck or self._page.is_closed() else None
 
     async def read(self, frame: Frame, function: str, argument: JsonValue, limit_ms: float) -> str:
         """The text that a function of the bridge gives; for functions without any effect.
@@ -88,7 +97,7 @@ class Bridge:
                         value = await self._call(handle, function, argument)
                         return value if isinstance(value, str) else ""
                     except DocumentGone:
-                        self._handles.pop(frame, None)
+                        self.forget(frame)
                         if frame.is_detached():
                             raise
                 raise DocumentGone
@@ -99,6 +108,10 @@ class Bridge:
         """The bridge in the frame's document, so that a `send` is one evaluation.
 
         Raises: `DocumentGone` and `PageLost`, as `read`."""
+        # Only now: a call of before may have needed its handle to be aborted.
+        retired, self._retired = self._retired, []
+        for handle in retired:
+            self._tasks.start(handle.dispose())
         try:
             async with asyncio.timeout(ANSWER_LIMIT_MS / 1000):
                 while True:

@@ -41,6 +41,10 @@ _REPORT_WAITS_MS = 100
 """Time for the witness's report after the page's own answer; it came first in all measurements."""
 _ABORT_LIMIT_MS = 500
 _REVIVE_LIMIT_MS = 1_000
+_PING_LIMIT_MS = 5_000
+_PINGS = 10
+"""A page gets at least this many times as long as the browser itself takes to answer: where all is
+slow, a page that is not quick is not busy."""
 _SETTLE_LIMIT_MS = 5_000
 """How long a move may still take after a call that did not answer."""
 
@@ -59,6 +63,8 @@ class Call:
         self._id = id
         self._limit_ms = limit_ms
         self._witnessed = False
+        self.ending: asyncio.Task[str] | None = None
+        """The end of a call that was cancelled from outside, which goes on in the page."""
         tool = listed.tool
         self._form = FormMark(tool.autosubmit) if tool.declarative else None
         self._deadline = 0.0
@@ -78,7 +84,7 @@ class Call:
         self._deadline = asyncio.get_running_loop().time() + self._limit_ms / 1000
         self._start = parts.navigation.now()
         self._origin = origin_of(parts.navigation.url)
-        in_frame = parts.in_frame(self._listed.frame)
+        in_frame = parts.in_frame(self._listed.frame, self._listed.place)
         # Asked before the call: a tool may go away while it runs.
         self._witnessed = parts.witness.knows(self._listed.name, in_frame)
         form = parts.witness.form(self._listed.name, in_frame)
@@ -101,7 +107,7 @@ class Call:
         try:
             ended = await self._wait(sent, seen, signal)
         except asyncio.CancelledError:
-            parts.tasks.start(self._abort(handle))
+            self.ending = parts.tasks.start(self._abort(handle))
             raise
         outcome = await self._outcome(ended, sent, seen, handle)
         return await self._told(outcome)
@@ -190,13 +196,22 @@ class Call:
             case "answer" if isinstance(text, str) and not (
                 text == "undefined" and self._form is not None
             ):
-                return read_answer(text)
+                return await self._checked(read_answer(text), seen)
             case "answer":
                 return await self._without_answer(seen)
             case "error":
                 return await self._refused(str(answer.get("name")), str(text), seen)
             case _:
                 return ToolFail("no-answer", "The tool finished, but its answer cannot be read.")
+
+    async def _checked(self, outcome: Outcome, seen: Sighting) -> Outcome:
+        """The outcome, marked when the browser saw no such call although it would have."""
+        parts, listed = self._parts, self._listed
+        here = listed.frame == parts.page.main_frame and listed.place == 0
+        if isinstance(outcome, ToolFail) or not (self._witnessed or (here and parts.witness.spoke)):
+            return outcome
+        seen_now = await parts.pulse.until(lambda: seen.invocation is not None, _REPORT_WAITS_MS)
+        return outcome if seen_now else replace(outcome, unwitnessed=True)
 
     async def _without_answer(self, seen: Sighting) -> Outcome:
         """The tool ended without a word: a form that was submitted, or nothing to say."""
@@ -308,21 +323,28 @@ class Call:
         if moved := navigation.left(self._start):
             lines.append(f"The page is now {message(navigation.path)}.")
         text = "\n".join([outcome.text, *lines])
-        return ToolOk(text, outcome.value, navigated=moved)
+        return replace(outcome, text=text, navigated=moved)
 
     async def _abort(self, handle: JSHandle) -> str:
         """End the call in the page; says what that took beyond its signal.
 
         The signal first, which a tool may ignore. A page that does not even take that is busy: its
         script is ended, and if it stays busy the page is closed."""
-        parts = self._parts
-        if await _bounded(parts.bridge.abort(handle, self._id), _ABORT_LIMIT_MS):
+        parts, loop = self._parts, asyncio.get_running_loop()
+        aborting = parts.tasks.start(parts.bridge.abort(handle, self._id))
+        begun = loop.time()
+        # Answered by the browser's own process, however busy the page is.
+        await _bounded(parts.cdp.send("Target.getTargetInfo"), _PING_LIMIT_MS)
+        slow_ms = _PINGS * (loop.time() - begun) * 1000
+        if await _bounded(_ended(aborting), max(_ABORT_LIMIT_MS, slow_ms)):
+            await parts.sessions.free()
             return ""
         if parts.bridge.lost() is not None:
             return ""
-        await _bounded(parts.cdp.send("Runtime.terminateExecution"), _ABORT_LIMIT_MS)
-        if await _bounded(parts.bridge.abort(handle, self._id), _REVIVE_LIMIT_MS):
+        await _bounded(parts.cdp.send("Runtime.terminateExecution"), max(_ABORT_LIMIT_MS, slow_ms))
+        if await _bounded(_ended(aborting), max(_REVIVE_LIMIT_MS, slow_ms)):
             return ", and the page was busy, so its script was ended"
+        parts.bridge.stuck = True
         await _bounded(parts.page.close(), _REVIVE_LIMIT_MS)
         return ", and the page stayed busy, so it was closed"
 
@@ -332,6 +354,11 @@ class Call:
 
     def _left_ms(self) -> float:
         return max(0.0, (self._deadline - asyncio.get_running_loop().time()) * 1000)
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    """Return when `task` has ended, and raise what it raised; a cancel does not reach it."""
+    await asyncio.shield(task)
 
 
 async def _bounded(work: Coroutine[Any, Any, object], limit_ms: float) -> bool:

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from playwright.async_api import Page
+from playwright.async_api import Frame, Page
 
 Event = dict[str, Any]
 
 
 class CdpSession:
-    """Commands and events of the DevTools protocol for one page.
+    """Commands and events of the DevTools protocol for one page, or for one frame.
 
     A command to a page that crashed never returns: whoever sends one bounds it."""
 
@@ -20,6 +20,13 @@ class CdpSession:
     async def of(page: Page) -> "CdpSession":
         """A session of its own for `page`."""
         return CdpSession(await page.context.new_cdp_session(page))
+
+    @staticmethod
+    async def of_frame(frame: Frame) -> "CdpSession":
+        """A session with the process of a child frame.
+
+        Raises: Playwright's `Error` when the frame is gone or shares the page's process."""
+        return CdpSession(await frame.page.context.new_cdp_session(frame))
 
     def on(self, name: str, handler: Callable[[Event], None]) -> None:
         """Call `handler` for each such event, in order."""

@@ -52,11 +52,15 @@ class Incidents:
         self._told = 0
         self._announced = 0
         self._arrived = 0
+        self._files: dict[str, str] = {}
+        self._coming: list[Download] = []
+        self._too_large: set[str] = set()
         page.on("dialog", self._on_dialog)
         page.on("popup", self._on_popup)
         page.on("download", self._on_download)
         cdp.on("Page.windowOpen", self._announce)
-        cdp.on("Page.downloadWillBegin", self._announce)
+        cdp.on("Page.downloadWillBegin", self._announce_file)
+        cdp.on("Page.downloadProgress", self._on_progress)
         cdp.on("Page.frameRequestedNavigation", self._on_request)
 
     async def news(self, *, expected: bool = False) -> list[str]:
@@ -86,6 +90,20 @@ class Incidents:
 
     def _announce(self, _event: dict[str, Any]) -> None:
         self._announced += 1
+
+    def _announce_file(self, event: dict[str, Any]) -> None:
+        self._announced += 1
+        self._files[event["guid"]] = event["url"]
+
+    def _on_progress(self, event: dict[str, Any]) -> None:
+        if event.get("state") != "inProgress":
+            self._files.pop(event["guid"], None)
+        elif max(event["receivedBytes"], event["totalBytes"]) > DOWNLOAD_LIMIT_BYTES:
+            # At once: a file without an end would fill the disk.
+            if (address := self._files.pop(event["guid"], None)) is not None:
+                self._too_large.add(address)
+                for download in [each for each in self._coming if each.url == address]:
+                    self._tasks.start(download.cancel())
 
     def _on_request(self, event: dict[str, Any]) -> None:
         if event.get("disposition") in {"newTab", "newWindow", "download"}:
@@ -133,8 +151,14 @@ class Incidents:
 
     async def _save(self, download: Download, folder: Path, name: str, incident: Incident) -> None:
         incident.text = f'The file "{name}" could not be saved.'
+        self._coming.append(download)
         try:
-            if await download.failure() is None:
+            if download.url in self._too_large:
+                await download.cancel()
+            failure = await download.failure()
+            if download.url in self._too_large:
+                incident.text = f'The file "{name}" is too large; it was not saved.'
+            elif failure is None:
                 if _size(await download.path()) > DOWNLOAD_LIMIT_BYTES:
                     incident.text = f'The file "{name}" is too large; it was not saved.'
                 else:
@@ -142,6 +166,7 @@ class Incidents:
                     await download.save_as(target)
                     incident.text = f'The page\'s file was saved as "{target.name}".'
         finally:
+            self._coming.remove(download)
             incident.settled = True
             self._pulse.fire()
 

@@ -12,11 +12,12 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urldefrag, urlsplit
 from weakref import WeakSet
 
 from playwright.async_api import (
     Browser,
+    BrowserContext,
     Error,
     Page,
     Playwright,
@@ -256,13 +257,30 @@ async def open_page(
     files that the page offers are kept; without it they are refused. The main frame stays on the
     origin of the page that comes, and on those of the policy.
 
+    A tab of an attached browser that shows `url` already is driven as it is: not loaded again, and
+    not closed at the end. Where several do, it is the newest.
+
     Raises: `PageUnreachable`; `NoBrowser` when the browser is gone."""
     if urlsplit(url).scheme not in {"http", "https", "file"}:
         raise PageUnreachable(url, "only http, https and file addresses can be opened")
     async with AsyncExitStack() as stack:
-        page = await _new_page(stack, browser, accept=downloads is not None, viewport=viewport)
-        if legacy:
-            await page.add_init_script(script("legacy.js"))
+        tab = _tab_of(browser, url)
+        context = tab.context if tab else await _context(stack, browser, viewport, downloads)
+
+        async def opened() -> Page:
+            page = await context.new_page()
+            if tab is None:
+                stack.push_async_callback(_close, page)
+            if viewport is not None and browser in _attached:
+                await page.set_viewport_size(viewport)
+            if legacy:
+                await page.add_init_script(script("legacy.js"))
+            return page
+
+        try:
+            page = tab or await opened()
+        except Error as exc:
+            raise NoBrowser(f"The browser is gone: {_first_line(exc)}.") from exc
         tools = await stack.enter_async_context(
             PageTools(
                 page,
@@ -270,31 +288,39 @@ async def open_page(
                 call_timeout_ms=call_timeout_ms,
                 settle_ms=settle_ms,
                 downloads=downloads,
+                opener=opened,
             )
         )
-        await _goto(page, url, load_timeout_ms)
+        if tab is None:
+            await _goto(page, url, load_timeout_ms)
         tools.stay_here(url)
         yield tools
 
 
-async def _new_page(
-    stack: AsyncExitStack, browser: Browser, *, accept: bool, viewport: ViewportSize | None
-) -> Page:
+def _tab_of(browser: Browser, url: str) -> Page | None:
+    """The newest tab of an attached browser that shows `url`, whatever part of it is in view."""
+    if browser not in _attached:
+        return None
+    wanted = urldefrag(url).url
+    tabs = [page for context in browser.contexts for page in context.pages]
+    return next((page for page in reversed(tabs) if urldefrag(page.url).url == wanted), None)
+
+
+async def _context(
+    stack: AsyncExitStack, browser: Browser, viewport: ViewportSize | None, downloads: Path | None
+) -> BrowserContext:
+    """The person's own context in an attached browser, else a fresh one."""
+    if browser in _attached and browser.contexts:
+        return browser.contexts[0]
     try:
-        if browser in _attached and browser.contexts:
-            page = await browser.contexts[0].new_page()
-            stack.push_async_callback(_close, page)
-            if viewport is not None:
-                await page.set_viewport_size(viewport)
-            return page
         context = await browser.new_context(
-            accept_downloads=accept,
+            accept_downloads=downloads is not None,
             viewport=viewport or {"width": 1280, "height": 720},
         )
-        stack.push_async_callback(context.close)
-        return await context.new_page()
     except Error as exc:
         raise NoBrowser(f"The browser is gone: {_first_line(exc)}.") from exc
+    stack.push_async_callback(context.close)
+    return context
 
 
 async def _close(page: Page) -> None:

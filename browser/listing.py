@@ -74,8 +74,8 @@ class _Spec(BaseModel):
 class Listing:
     """Reads the tools of one page."""
 
-    def __init__(self, parts: PageParts, settle_ms: int) -> None:
-        self.warnings: list[str] = []
+    def __init__(self, parts: PageParts, settle_ms: int, warnings: list[str]) -> None:
+        self.warnings = warnings
         """What was left out and why, each once."""
         self._parts = parts
         self._settle_ms = settle_ms
@@ -92,6 +92,7 @@ class Listing:
         """The tools of the page now, by their unique names, in the page's order.
 
         Raises: `PageGone`."""
+        await self._parts.sessions.ready()
         main = self._parts.page.main_frame
         document, found = await self._document(main, self._settle_ms)
         if document is None:
@@ -130,7 +131,7 @@ class Listing:
             if main:
                 raise PageGone(str(exc)) from exc
             self._silent[frame] = frame.url
-            self._warn(f"the tools of {frame.url} cannot be read: {exc}")
+            self.warn(f"the tools of {frame.url} cannot be read: {exc}")
             return None, []
         head, *lines = text.split("\n")
         try:
@@ -141,9 +142,9 @@ class Listing:
                 raise PageGone("The page's tools cannot be read.") from exc
             return None, []
         if document.problem is not None:
-            self._warn(f"the tools of {frame.url} cannot be read: {document.problem}")
+            self.warn(f"the tools of {frame.url} cannot be read: {document.problem}")
         if document.unreadable:
-            self._warn(f"{document.unreadable} tools of {frame.url} cannot be read")
+            self.warn(f"{document.unreadable} tools of {frame.url} cannot be read")
         found = [
             listed
             for line, title, place in zip(lines, document.titles, document.places, strict=True)
@@ -157,14 +158,14 @@ class Listing:
         try:
             spec = _Spec.model_validate_json(_whole(line))
         except ValidationError as exc:
-            self._warn(f"a tool of {frame.url} is left out: {exc.errors()[0]['msg']}")
+            self.warn(f"a tool of {frame.url} is left out: {exc.errors()[0]['msg']}")
             return None
         if not _NAME.fullmatch(spec.name):
-            self._warn(f"a tool is left out for its name: {ascii(spec.name[:60])}")
+            self.warn(f"a tool is left out for its name: {ascii(spec.name[:60])}")
             return None
         parts = self._parts
-        in_frame = parts.in_frame(frame)
-        mark = parts.witness.form(spec.name, in_frame) if place == 0 else None
+        in_frame = parts.in_frame(frame, place)
+        mark = parts.witness.form(spec.name, in_frame)
         if place != 0 or parts.witness.knows(spec.name, in_frame):
             declarative, autosubmit = mark is not None, mark is not None and mark.autosubmit
         else:
@@ -190,7 +191,8 @@ class Listing:
         )
         return Listed(tool, frame, spec.name, place, line)
 
-    def _warn(self, text: str) -> None:
+    def warn(self, text: str) -> None:
+        """Note what is odd about this page, once."""
         line = message(text)
         if line not in self.warnings:
             self.warnings.append(line)

@@ -7,6 +7,8 @@ page, if the user allows their origin. Checks the policy and the tool's identity
 import asyncio
 import json
 import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,6 +21,7 @@ from webmcp_agent.browser.bridge import Bridge, DocumentGone
 from webmcp_agent.browser.calls import Call
 from webmcp_agent.browser.cdp import CdpSession
 from webmcp_agent.browser.errors import PageGone
+from webmcp_agent.browser.frame_sessions import FrameSessions
 from webmcp_agent.browser.incidents import Incidents
 from webmcp_agent.browser.listing import Listed, Listing
 from webmcp_agent.browser.navigation import Navigation
@@ -41,14 +44,19 @@ CONTEXT_LIMIT_MS = 2_000
 CONTEXT_LENGTH = 120
 """Characters of each piece of the page context."""
 
+Opener = Callable[[], Awaitable[Page]]
+"""Makes a fresh page in the place of one that had to be closed. Raises: Playwright's `Error`."""
+
 _ARRIVAL_LIMIT_MS = 3_000
+_REOPEN_LIMIT_MS = 10_000
 _DETACH_LIMIT_MS = 500
 
 
 class PageTools:
     """The tools of one page; usable inside its `async with`, before the page's first `goto`.
 
-    Does not own the page: whoever made it closes it."""
+    Does not own the page: whoever made it closes it. A page that stays busy beyond help is closed,
+    and with `opener` opened again at its last address; `page` is then another one."""
 
     def __init__(
         self,
@@ -58,12 +66,16 @@ class PageTools:
         call_timeout_ms: int = 30_000,
         settle_ms: int = 3_000,
         downloads: Path | None = None,
+        opener: Opener | None = None,
     ) -> None:
         self.page = page
         self.policy = policy or Policy()
         self._call_timeout_ms = call_timeout_ms
         self._settle_ms = settle_ms
         self._downloads = downloads
+        self._opener = opener
+        self._earlier: list[str] = []
+        self._ending: asyncio.Task[str] | None = None
         self._home: frozenset[str] | None = None
         self._opened: tuple[PageParts, Listing] | None = None
         self._listed: dict[str, Listed] = {}
@@ -71,25 +83,35 @@ class PageTools:
         self._calls = 0
 
     async def __aenter__(self) -> Self:
+        await self._watch([])
+        return self
+
+    async def _watch(self, warnings: list[str]) -> None:
+        """Take up the page that `page` is now."""
         pulse, tasks = Pulse(), HeldTasks()
         cdp = await CdpSession.of(self.page)
+        origins = tuple(sorted(self.policy.allowed_origins()))
+        witness = Witness(pulse, tasks)
         parts = PageParts(
             page=self.page,
             cdp=cdp,
-            bridge=Bridge(self.page, cdp),
+            bridge=Bridge(self.page, cdp, tasks),
             navigation=Navigation(cdp, pulse, tasks, self.page.url),
-            witness=Witness(cdp, pulse, tasks),
+            witness=witness,
+            sessions=FrameSessions(self.page, witness, tasks, origins),
             incidents=Incidents(
                 self.page, cdp, pulse, tasks, downloads=self._downloads, allowed=self._allowed
             ),
             pulse=pulse,
             tasks=tasks,
-            origins=tuple(sorted(self.policy.allowed_origins())),
+            origins=origins,
         )
-        self._opened = (parts, Listing(parts, self._settle_ms))
+        self._opened = (parts, Listing(parts, self._settle_ms, warnings))
         await parts.navigation.start()
-        await parts.witness.start()
-        return self
+        await witness.listen(cdp)
+        parts.sessions.start()
+        if self._home is not None:
+            parts.navigation.gate = self._allowed
 
     async def __aexit__(
         self,
@@ -124,6 +146,18 @@ class PageTools:
         return self._parts.navigation.url
 
     @property
+    def has_browser(self) -> bool:
+        """Whether the page's browser is there; a connection that broke counts as none."""
+        browser = self.page.context.browser
+        return browser is None or browser.is_connected()
+
+    @property
+    def gone(self) -> str | None:
+        """Why what was open cannot be used any more: closed, crashed, no browser; None while it
+        can."""
+        return self._parts.bridge.lost()
+
+    @property
     def warnings(self) -> list[str]:
         """What was left out of the listings and why, each once."""
         return self._listing.warnings
@@ -131,7 +165,7 @@ class PageTools:
     @property
     def incidents(self) -> list[str]:
         """Dialogs, popups and downloads so far, one sentence each, oldest first."""
-        return [incident.text for incident in self._parts.incidents.all]
+        return [*self._earlier, *(incident.text for incident in self._parts.incidents.all)]
 
     def stay_here(self, *addresses: str) -> None:
         """From now on the main frame stays on the origins of what is open, of `addresses`, and of
@@ -174,6 +208,10 @@ class PageTools:
         return tools, context
 
     async def _list(self) -> dict[str, Listed]:
+        if self._ending is not None:
+            await asyncio.wait({self._ending})
+            self._ending = None
+        await self._reopen()
         # A page that is about to leave offers nothing to anybody.
         await self._parts.navigation.settle(_ARRIVAL_LIMIT_MS)
         return await self._listing.read() if self._allowed(self.url) else {}
@@ -208,7 +246,38 @@ class PageTools:
         self._calls += 1
         logger.debug("call %s: %s", call_id, name)
         call = Call(self._parts, listed, text, str(self._calls), limit_ms=self._call_timeout_ms)
-        return await call.run(signal)
+        try:
+            outcome = await call.run(signal)
+        finally:
+            self._ending = call.ending
+        if isinstance(outcome, ToolOk):
+            if outcome.unwitnessed:
+                self._listing.warn(f"{name} was answered by the page's script, not by the tool")
+            return outcome
+        if await self._reopen():
+            again = f"{outcome.message} It was opened again at {self._parts.navigation.path}."
+            return replace(outcome, message=message(again))
+        return outcome
+
+    async def _reopen(self) -> bool:
+        """Put a fresh page in the place of one that was closed for being busy, at its address, with
+        the storage it had but without what was only in its memory; whether it came."""
+        old = self._parts
+        if not old.bridge.stuck or self._opener is None:
+            return False
+        address = old.navigation.url
+        try:
+            fresh = await self._opener()
+            self._earlier = self.incidents
+            await old.tasks.close()
+            self.page = fresh
+            self._listed = {}
+            await self._watch(self.warnings)
+            await fresh.goto(address, wait_until="domcontentloaded", timeout=_REOPEN_LIMIT_MS)
+        except Error as exc:
+            logger.debug("the page could not be opened again: %r", exc)
+            return False
+        return True
 
     async def _permission(self, tool: PageTool, text: str, signal: StopSignal) -> ToolFail | None:
         """Why the call may not be sent; None when it may."""

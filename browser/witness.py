@@ -6,9 +6,11 @@ A browser without the domain gives no account, and everything here answers "unkn
 """
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from playwright.async_api import Error
@@ -50,7 +52,6 @@ class Response:
 class Invocation:
     """One call as the browser saw it, whoever made it."""
 
-    id: str
     tool: str
     frame: str
     arguments: JsonValue
@@ -82,34 +83,35 @@ class Sighting:
 
 
 class Witness:
-    """Watches the main process of one page."""
+    """Watches one page: its main process, and each process of a frame that it is told of."""
 
-    def __init__(self, cdp: CdpSession, pulse: Pulse, tasks: HeldTasks) -> None:
-        self.present = False
-        """Whether the browser has the domain; it may still have no events to give."""
+    def __init__(self, pulse: Pulse, tasks: HeldTasks) -> None:
         self.spoke = False
         """Whether any event came: only then does the absence of one mean something."""
-        self._cdp = cdp
         self._pulse = pulse
         self._tasks = tasks
         self._forms: dict[tuple[str, str], FormMark | None] = {}
-        self._invocations: dict[str, Invocation] = {}
+        self._invocations: dict[tuple[CdpSession, str], Invocation] = {}
+        self._told_by: dict[str, CdpSession] = {}
         self._count = 0
 
-    async def start(self) -> None:
-        """Listen. Before the first `goto`, or tools of child frames go unnoticed."""
-        self._cdp.on("WebMCP.toolsAdded", self._added)
-        self._cdp.on("WebMCP.toolsRemoved", self._removed)
-        self._cdp.on("WebMCP.toolInvoked", self._invoked)
-        self._cdp.on("WebMCP.toolResponded", self._responded)
+    async def listen(self, cdp: CdpSession) -> None:
+        """Listen to one process; to the page's own before the first `goto`, or tools of child
+        frames go unnoticed. A browser without the domain, or a session that ended, says nothing."""
+        cdp.on("WebMCP.toolsAdded", partial(self._added, cdp))
+        cdp.on("WebMCP.toolsRemoved", self._removed)
+        cdp.on("WebMCP.toolInvoked", partial(self._invoked, cdp))
+        cdp.on("WebMCP.toolResponded", partial(self._responded, cdp))
         # A document that goes takes its tools with it and no event says so.
-        self._cdp.on("Page.frameNavigated", self._navigated)
-        self._cdp.on("Page.frameDetached", self._detached)
-        try:
-            await self._cdp.send("WebMCP.enable")
-        except Error:
-            return
-        self.present = True
+        cdp.on("Page.frameNavigated", self._navigated)
+        cdp.on("Page.frameDetached", self._detached)
+        with contextlib.suppress(Error):
+            await cdp.send("WebMCP.enable")
+
+    def forget(self, cdp: CdpSession) -> None:
+        """Drop the tools that this session told of: its document is gone."""
+        for frame in [frame for frame, teller in self._told_by.items() if teller is cdp]:
+            self._forget(frame)
 
     def knows(self, name: str, frame: Callable[[str], bool]) -> bool:
         """Whether the browser told of this tool in such a frame."""
@@ -147,13 +149,14 @@ class Witness:
         """The own plain members of what the tool threw; empty when there are none to be had."""
         return await response.members if response.members is not None else {}
 
-    def _added(self, event: dict[str, Any]) -> None:
+    def _added(self, cdp: CdpSession, event: dict[str, Any]) -> None:
         self.spoke = True
         for tool in event["tools"]:
             mark = None
             if tool.get("backendNodeId") is not None:
                 mark = FormMark(tool.get("annotations", {}).get("autosubmit") is True)
             self._forms[tool["frameId"], tool["name"]] = mark
+            self._told_by[tool["frameId"]] = cdp
 
     def _removed(self, event: dict[str, Any]) -> None:
         for tool in event["tools"]:
@@ -166,33 +169,33 @@ class Witness:
         self._forget(event["frameId"])
 
     def _forget(self, frame: str) -> None:
+        self._told_by.pop(frame, None)
         for key in [key for key in self._forms if key[0] == frame]:
             del self._forms[key]
 
-    def _invoked(self, event: dict[str, Any]) -> None:
+    def _invoked(self, cdp: CdpSession, event: dict[str, Any]) -> None:
         self.spoke = True
         invocation = Invocation(
-            id=event["invocationId"],
             tool=event["toolName"],
             frame=event["frameId"],
             arguments=_read(event.get("input", "")),
             number=self._count,
         )
         self._count += 1
-        self._invocations[invocation.id] = invocation
+        self._invocations[cdp, event["invocationId"]] = invocation
         if len(self._invocations) > _KEPT:
             del self._invocations[next(iter(self._invocations))]
         self._pulse.fire()
 
-    def _responded(self, event: dict[str, Any]) -> None:
-        invocation = self._invocations.get(event["invocationId"])
+    def _responded(self, cdp: CdpSession, event: dict[str, Any]) -> None:
+        invocation = self._invocations.get((cdp, event["invocationId"]))
         if invocation is None or invocation.response is not None:
             return  # a second answer of one call does not count
         exception = event.get("exception")
         members = None
         if exception and exception.get("className") == "Object" and exception.get("objectId"):
             # At once: the object lives no longer than its document.
-            members = self._tasks.start(self._members(exception["objectId"]))
+            members = self._tasks.start(_members(cdp, exception["objectId"]))
         invocation.response = Response(
             status=event["status"],
             output=event.get("output"),
@@ -203,20 +206,21 @@ class Witness:
         )
         self._pulse.fire()
 
-    async def _members(self, object_id: str) -> dict[str, JsonValue]:
-        try:
-            async with asyncio.timeout(_PROPERTIES_LIMIT_MS / 1000):
-                answer = await self._cdp.send(
-                    "Runtime.getProperties", {"objectId": object_id, "ownProperties": True}
-                )
-        except (Error, TimeoutError):
-            return {}
-        # Getters have no "value" here, and so are neither run nor read.
-        return {
-            each["name"]: each["value"]["value"]
-            for each in answer["result"]
-            if each.get("enumerable") and "value" in each.get("value", {})
-        }
+
+async def _members(cdp: CdpSession, object_id: str) -> dict[str, JsonValue]:
+    try:
+        async with asyncio.timeout(_PROPERTIES_LIMIT_MS / 1000):
+            answer = await cdp.send(
+                "Runtime.getProperties", {"objectId": object_id, "ownProperties": True}
+            )
+    except (Error, TimeoutError):
+        return {}
+    # Getters have no "value" here, and so are neither run nor read.
+    return {
+        each["name"]: each["value"]["value"]
+        for each in answer["result"]
+        if each.get("enumerable") and "value" in each.get("value", {})
+    }
 
 
 def _read(text: str) -> JsonValue:

@@ -3,13 +3,14 @@
 import mimetypes
 import threading
 from collections.abc import AsyncGenerator, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from asked import Asked
 from playwright.async_api import Browser
 
 from webmcp_agent.browser.launch import open_chromium
@@ -24,7 +25,7 @@ class _Site(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)
-        self.asked: list[str] = []
+        self.asked = Asked()
         self.release = threading.Event()
 
     def handle_error(self, request: object, client_address: object) -> None:
@@ -35,7 +36,7 @@ class _Answer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
         assert isinstance(self.server, _Site)
-        self.server.asked.append(self.path)
+        self.server.asked.note(self.path)
         path = parts.path
         if path.startswith("/held/"):  # comes when the test lets it
             self.server.release.wait(20)
@@ -49,6 +50,8 @@ class _Answer(BaseHTTPRequestHandler):
             self.send_response(HTTPStatus.FOUND)
             self.send_header("Location", parse_qs(parts.query)["to"][0])
             self.end_headers()
+        elif path == "/endless.csv":
+            self._pour()
         elif path.startswith("/file/"):
             self._send(b"id\n1\n", "text/csv", attachment=path.rpartition("/")[2])
         elif (file := PAGES / path.lstrip("/")).is_file():
@@ -64,6 +67,17 @@ class _Answer(BaseHTTPRequestHandler):
             self.send_header("Content-Disposition", f"attachment; filename={attachment}")
         self.end_headers()
         self.wfile.write(body)
+
+    def _pour(self) -> None:
+        """A file without an end, until the browser has had enough."""
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", "text/csv")
+        self.send_header("Content-Disposition", "attachment; filename=endless.csv")
+        self.end_headers()
+        self.close_connection = True
+        with suppress(OSError):
+            while True:
+                self.wfile.write(b"id\n" * 20_000)
 
     def log_message(self, format: str, *args: object) -> None:
         """Silent: `asked` is the log."""
@@ -105,6 +119,19 @@ def site(_here: _Site) -> str:
 def other_site(_there: _Site) -> str:
     """The same pages from another origin."""
     return f"http://127.0.0.1:{_there.server_port}"
+
+
+@pytest.fixture
+def asked_here(_here: _Site) -> Asked:
+    """What the site is asked from now on."""
+    _here.asked.clear()
+    return _here.asked
+
+
+@pytest.fixture
+def neighbour(_there: _Site) -> str:
+    """The same pages from another site, whose frames have a process of their own."""
+    return f"http://localhost:{_there.server_port}"
 
 
 @pytest.fixture

@@ -94,6 +94,23 @@ async def test_a_file_is_kept_under_the_given_folder_by_a_clean_name(
     ]
 
 
+async def test_a_file_that_grows_too_large_is_given_up_while_it_comes_in(
+    chromium: Browser, site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webmcp_agent.browser.incidents.DOWNLOAD_LIMIT_BYTES", 1_000_000)
+    kept = tmp_path / "files"
+    async with open_page(chromium, f"{site}/asking.html", policy=YES, downloads=kept) as tools:
+        async with tools.page.expect_download() as offered:
+            answer = await called(tools, "fetch_endless_file")
+        failure = await (await offered.value).failure()
+        await called(tools, "warn")
+        told = tools.incidents
+    assert isinstance(answer, ToolOk)
+    assert failure == "canceled"
+    assert 'The file "endless.csv" is too large; it was not saved.' in told
+    assert not kept.exists()
+
+
 @pytest.mark.parametrize(
     ("name", "clean"),
     [

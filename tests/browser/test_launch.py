@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser
+from processes import HAS_PROC, is_running, kill, started_chromium
 
 from webmcp_agent.browser.errors import NoBrowser, PageUnreachable
 from webmcp_agent.browser.launch import find_chromium, open_chromium, open_page
@@ -136,22 +137,8 @@ async def test_a_redirected_start_page_is_the_start_page(
     assert answer == ToolOk("orders: 0", "orders: 0")
 
 
-async def test_an_attached_browser_keeps_its_pages_and_goes_on(site: str) -> None:
-    executable = find_chromium()
-    assert executable is not None
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    running = await asyncio.create_subprocess_exec(
-        executable, "--headless", "--no-sandbox", f"--remote-debugging-port={port}",
-        "--enable-features=WebMCP", f"--user-data-dir={os.devnull}-{port}",
-        f"{site}/plain.html", stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        assert running.stderr is not None
-        async with asyncio.timeout(20):
-            while b"DevTools listening" not in await running.stderr.readline():
-                pass
+async def test_an_attached_browser_keeps_its_pages_and_goes_on(site: str, tmp_path: Path) -> None:
+    async with started_chromium(tmp_path, f"{site}/plain.html") as port:
         async with open_chromium(cdp=f"http://127.0.0.1:{port}") as browser:
             [context] = browser.contexts
             async with open_page(
@@ -160,10 +147,22 @@ async def test_an_attached_browser_keeps_its_pages_and_goes_on(site: str) -> Non
                 assert tools.page.context == context
                 assert [tool.name for tool in await tools.list_tools()] == ["show_order"]
             assert [page.url for page in context.pages] == [f"{site}/plain.html"]
-        assert running.returncode is None
-    finally:
-        running.terminate()
-        await running.wait()
+        async with open_chromium(cdp=f"http://127.0.0.1:{port}") as browser:
+            assert [page.url for page in browser.contexts[0].pages] == [f"{site}/plain.html"]
+
+
+async def test_a_tab_that_is_open_already_is_driven_as_it_is(site: str, tmp_path: Path) -> None:
+    async with started_chromium(tmp_path, f"{site}/changing.html") as port:
+        async with open_chromium(cdp=f"http://127.0.0.1:{port}") as browser:
+            [tab] = browser.contexts[0].pages
+            await tab.evaluate("window.here = 'as the person left it'")
+            url = f"{site}/changing.html#below"
+            async with open_page(browser, url, policy=Policy(mode="yes")) as tools:
+                assert tools.page == tab
+                assert [tool.name for tool in await tools.list_tools()] == ["pay", "start_once"]
+                paid = await tools.call_tool("pay", {}, call_id="c1.1", signal=AbortSignal())
+            assert await tab.evaluate("[window.here, sent]") == ["as the person left it", [{}]]
+    assert paid == ToolOk("paid", "paid")
 
 
 HOLDS_A_BROWSER = """
@@ -182,27 +181,14 @@ asyncio.run(main())
 """
 
 
-def is_running(pid: int) -> bool:
-    """Whether the process lives; one that only waits to be reaped does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
-
-
 def interrupt_group(pid: int) -> None:
     """As a terminal does on Ctrl-C."""
     os.killpg(pid, signal.SIGINT)
 
 
-def kill_alone(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads processes from /proc")
+@pytest.mark.skipif(not HAS_PROC, reason="reads processes from /proc")
 @pytest.mark.parametrize(
-    "end", [pytest.param(interrupt_group, id="Ctrl-C"), pytest.param(kill_alone, id="killed")]
+    "end", [pytest.param(interrupt_group, id="Ctrl-C"), pytest.param(kill, id="killed")]
 )
 async def test_no_process_outlives_its_owner(site: str, end: Callable[[int], None]) -> None:
     owner = await asyncio.create_subprocess_exec(
@@ -210,7 +196,7 @@ async def test_no_process_outlives_its_owner(site: str, end: Callable[[int], Non
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     assert owner.stdout is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         started = [int(pid) for pid in (await owner.stdout.readline()).split()]
         assert started
         assert all(is_running(pid) for pid in started)
