@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 from rich.text import Text
@@ -95,6 +96,7 @@ async def run_command(
     progress = Progress(log)
     approve = None if as_json else _approver(progress, interrupt)
     with contextlib.closing(RunFolder(out or new_run_folder(task))) as folder:
+        settings = _keeping_files(settings, folder)
         progress.say("opening the page")
         try:
             async with open_session(
@@ -119,7 +121,8 @@ async def run_command(
                         folder=folder,
                     )
                 progress.done()
-                state = await page_state(session.tools)
+                alive = session.tools.has_browser
+                state = [] if session.tools.gone else await page_state(session.tools)
         finally:
             progress.done()
         summary = outcome.summary(folder.path)
@@ -142,7 +145,14 @@ async def run_command(
         console.print(Text(f"run folder: {folder.path}", style="dim"))
     if outcome.report.finish == "aborted":
         return INTERRUPTED_EXIT
-    return DONE if outcome.report.succeeded else NO_SUCCESS
+    if outcome.report.succeeded:
+        return DONE
+    return NO_SUCCESS if alive else _told("The browser is gone.", CANNOT_RUN)
+
+
+def _keeping_files(settings: RunSettings, folder: RunFolder) -> RunSettings:
+    """The settings, with files that a page offers kept inside the run folder."""
+    return replace(settings, page=replace(settings.page, downloads=folder.path / "files"))
 
 
 async def page_state(tools: PageTools) -> list[str]:
@@ -170,6 +180,7 @@ async def chat_command(
     console, progress = results_console(), Progress(progress_console())
     read_line = line_reader()
     with contextlib.closing(RunFolder(out or new_run_folder("chat"))) as folder:
+        settings = _keeping_files(settings, folder)
         progress.say("opening the page")
         try:
             async with open_session(

@@ -50,6 +50,8 @@ class PageSettings:
     approval: Literal["ask", "yes", "all"] = "ask"
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+    downloads: Path | None = None
+    """Where files that the page offers are kept; None refuses them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,7 +231,9 @@ async def open_tools(
             origins=settings.origins,
             approve=approve,
         )
-        tools = await stack.enter_async_context(open_page(browser, start, policy=policy))
+        tools = await stack.enter_async_context(
+            open_page(browser, start, policy=policy, downloads=settings.downloads)
+        )
         if not await tools.has_webmcp():
             raise NoWebMCP(
                 f"{url} has no WebMCP here: the page offers no model context. It needs an https or "
