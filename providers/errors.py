@@ -5,6 +5,7 @@ ProviderError
 ├── NotReady           `generate` was called before `prepare` was done
 ├── PromptTooLong      the prompt does not fit the model's window
 ├── ModelUnavailable   no such model, a missing library, a wrong file
+├── ModelFailed        the engine behind a provider failed, or answered with something else
 ├── DownloadFailed     the model's files could not be had whole
 ├── ScriptExhausted    a scripted provider has no reply left
 └── RecordingMissing   a recorded provider was asked something new
@@ -29,6 +30,10 @@ class PromptTooLong(ProviderError):
 
 class ModelUnavailable(ProviderError):
     """The model cannot run here; the message says why and what to do."""
+
+
+class ModelFailed(ProviderError):
+    """The engine that runs the model failed; the message has its own words."""
 
 
 class DownloadFailed(ProviderError):
