@@ -26,6 +26,7 @@ from webmcp_agent.providers.base import (
 )
 from webmcp_agent.providers.detection import (
     DetectedProvider,
+    create_server_provider,
     create_transformers_provider,
     detect_local_providers,
     provider_from_name,
@@ -33,6 +34,7 @@ from webmcp_agent.providers.detection import (
 from webmcp_agent.providers.errors import (
     Aborted,
     DownloadFailed,
+    ModelFailed,
     ModelUnavailable,
     NotReady,
     PromptTooLong,
@@ -40,6 +42,7 @@ from webmcp_agent.providers.errors import (
     RecordingMissing,
     ScriptExhausted,
 )
+from webmcp_agent.providers.recorded import RecordedProvider
 from webmcp_agent.providers.scripted import ScriptedProvider
 
 __all__ = [
@@ -59,6 +62,7 @@ __all__ = [
     "GenerateResult",
     "LocalProvider",
     "ModelChoice",
+    "ModelFailed",
     "ModelUnavailable",
     "NeedsDownload",
     "NotReady",
@@ -67,12 +71,14 @@ __all__ = [
     "PromptTooLong",
     "ProviderAvailability",
     "ProviderError",
+    "RecordedProvider",
     "RecordingMissing",
     "ScriptExhausted",
     "ScriptedProvider",
     "ToolConstraint",
     "Unavailable",
     "Usage",
+    "create_server_provider",
     "create_transformers_provider",
     "detect_local_providers",
     "provider_from_name",

@@ -4,6 +4,7 @@ Each provider is imported inside the function that builds it, so asking costs no
 """
 
 import asyncio
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +20,16 @@ from webmcp_agent.providers.errors import ModelUnavailable
 
 if TYPE_CHECKING:
     from webmcp_agent.providers.huggingface import TransformersProvider
+    from webmcp_agent.providers.server import ServerProvider
 
-KNOWN_PROVIDERS = ("transformers", "scripted")
+KNOWN_PROVIDERS = ("transformers", "prompt-api", "server", "scripted", "recorded")
 """Ids of the providers that can be built here."""
 
+SERVER_KEY = "WEBMCP_AGENT_SERVER_KEY"
+"""The environment variable with the key of a `server:`, when it wants one. It has a name of its
+own, so that no key that is there for somebody else is sent to any address that is named."""
+
 _ANSWER_MS = 5_000
-_NOT_BUILT = ("prompt-api", "server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,34 @@ def create_transformers_provider(**fields: Unpack[TransformersFields]) -> "Trans
     return TransformersProvider(**fields)
 
 
+def create_server_provider(
+    url: str,
+    model: str,
+    *,
+    api_key_env: str | None = None,
+    native_tools: bool = False,
+    max_context: int | None = None,
+    max_new_tokens: int = 1024,
+    constrained: bool = True,
+) -> "ServerProvider":
+    """A provider that generates on an OpenAI-compatible server; asks it nothing yet.
+
+    `api_key_env` names the environment variable with the key. With `native_tools` the tools go
+    into the request and not into the prompt text. `max_context` bounds prompt and reply together,
+    in tokens. `ValueError` for an address or a limit that cannot be."""
+    from webmcp_agent.providers.server import ServerProvider
+
+    return ServerProvider(
+        url,
+        model,
+        api_key_env=api_key_env,
+        native_tools=native_tools,
+        max_context=max_context,
+        max_new_tokens=max_new_tokens,
+        constrained=constrained,
+    )
+
+
 def default_providers() -> list[LocalProvider]:
     """The providers that need no setting up, in order of preference, freshly built."""
     return [create_transformers_provider()]
@@ -99,8 +132,11 @@ def provider_from_name(
     """The provider that `name` means; whether it can run is told by its `availability()`.
 
     None or `default`, a hub id, a folder, a `.gguf` file or an embedded model's name is a model
-    for transformers, with `fields`; `scripted:FILE` is a JSON list of replies.
-    Raises `ModelUnavailable` for a script that cannot be read and a provider that is not here."""
+    for transformers, with `fields`. `server:URL#MODEL` is a model on an OpenAI-compatible server,
+    its key in `SERVER_KEY`; `prompt-api` or `prompt-api:ADDRESS` the built-in model of a running
+    Chrome; `scripted:FILE` a JSON list of replies; `recorded:FILE` what was recorded before, and
+    `recorded:FILE#NAME` that and, where it has nothing, the provider that NAME means.
+    Raises `ModelUnavailable` for a file that cannot be read and a name that means nothing."""
     text = "default" if name is None else name.strip()
     kind, colon, rest = text.partition(":")
     if not text:
@@ -109,6 +145,39 @@ def provider_from_name(
         from webmcp_agent.providers.scripted import scripted_from_file
 
         return scripted_from_file(Path(rest).expanduser())
-    if kind in _NOT_BUILT:
-        raise ModelUnavailable(f"this version has no {kind} provider; name a model that runs here")
+    if kind == "recorded" and colon:
+        return _recorded(rest, fields)
+    if kind in ("server", "prompt-api"):
+        if fields.get("adapter"):
+            raise ModelUnavailable(f"an adapter is for a model that runs here, not for {kind}")
+        return _server(rest, fields) if kind == "server" else _prompt_api(rest)
     return create_transformers_provider(**{**fields, "model": text})
+
+
+def _server(where: str, fields: TransformersFields) -> LocalProvider:
+    url, _, model = where.partition("#")
+    try:
+        return create_server_provider(
+            url,
+            model,
+            api_key_env=SERVER_KEY if os.environ.get(SERVER_KEY) else None,
+            max_context=fields.get("max_context"),
+            constrained=fields.get("constrained", True),
+        )
+    except ValueError as exc:
+        raise ModelUnavailable(f"{exc}; name it as server:URL#MODEL") from exc
+
+
+def _prompt_api(address: str) -> LocalProvider:
+    from webmcp_agent.providers.prompt_api import PromptApiProvider
+
+    return PromptApiProvider(address) if address else PromptApiProvider()
+
+
+def _recorded(where: str, fields: TransformersFields) -> LocalProvider:
+    from webmcp_agent.providers.recorded import RecordedProvider
+
+    path, sharp, name = where.partition("#")
+    return RecordedProvider(
+        Path(path).expanduser(), provider_from_name(name, **fields) if sharp else None
+    )

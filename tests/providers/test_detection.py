@@ -130,11 +130,17 @@ def test_each_known_provider_is_loaded_by_its_id(tmp_path: Path) -> None:
     """C-60."""
     script = tmp_path / "replies.json"
     script.write_text('["hello"]', encoding="utf-8")
-    names = {"transformers": "default", "scripted": f"scripted:{script}"}
+    (tmp_path / "run.jsonl").touch()
+    names = {
+        "transformers": "default",
+        "prompt-api": "prompt-api",
+        "server": "server:http://127.0.0.1:9#m",
+        "scripted": f"scripted:{script}",
+        "recorded": f"recorded:{tmp_path / 'run.jsonl'}",
+    }
 
     assert {id: provider_from_name(names[id]).id for id in KNOWN_PROVIDERS} == {
-        "transformers": "transformers",
-        "scripted": "scripted",
+        id: id for id in names
     }
     assert [provider.id for provider in default_providers()] == ["transformers"]
 
@@ -154,8 +160,10 @@ async def test_a_script_is_played_from_its_file(tmp_path: Path) -> None:
     ("name", "problem"),
     [
         ("scripted:nowhere.json", "the script nowhere.json cannot be read"),
-        ("server:http://127.0.0.1:9#m", "this version has no server provider"),
-        ("prompt-api", "this version has no prompt-api provider"),
+        ("server", "the address of a server begins with http:// or https://"),
+        ("server:http://127.0.0.1:9", "the server's model has an empty name"),
+        ("recorded:nowhere.jsonl", "there is no recording nowhere.jsonl"),
+        ("recorded:nowhere.jsonl#", "the model has an empty name"),
         (" ", "the model has an empty name"),
     ],
 )
@@ -164,6 +172,12 @@ def test_a_name_that_no_provider_has_is_told(name: str, problem: str) -> None:
         provider_from_name(name)
     assert str(raised.value).startswith(problem)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["server:http://127.0.0.1:9#m", "prompt-api"])
+def test_an_adapter_is_for_a_model_that_runs_here(name: str) -> None:
+    with pytest.raises(ModelUnavailable, match="an adapter is for a model that runs here"):
+        provider_from_name(name, adapter="./adapter")
 
 
 def test_fields_that_contradict_each_other_are_refused() -> None:
@@ -179,8 +193,10 @@ def test_listing_and_building_load_no_model_library(tmp_path: Path) -> None:
     program = (
         "import sys, webmcp_agent.providers as p\n"
         "heavy = {'torch', 'transformers', 'gguf', 'huggingface_hub', 'numpy', 'llguidance'}\n"
+        "heavy |= {'playwright', 'httpx2'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
         "p.create_transformers_provider(); p.provider_from_name('default')\n"
+        "p.provider_from_name('server:http://127.0.0.1:9#m')\n"
         "print(sorted(heavy & set(sys.modules)))\n"
     )
     env = {**os.environ, "WEBMCP_AGENT_CACHE": str(tmp_path)}
