@@ -165,6 +165,29 @@ async def test_a_tab_that_is_open_already_is_driven_as_it_is(site: str, tmp_path
     assert paid == ToolOk("paid", "paid")
 
 
+def tables_in(folder: Path) -> list[Path]:
+    return list(folder.rglob("*.csv"))
+
+
+async def test_files_of_an_attached_browser_land_in_the_given_folder_only(
+    site: str, tmp_path: Path
+) -> None:
+    kept = tmp_path / "files"
+    async with (
+        started_chromium(tmp_path / "profile") as port,
+        open_chromium(cdp=f"http://127.0.0.1:{port}") as browser,
+    ):
+        for downloads in (kept, None):
+            async with open_page(
+                browser, f"{site}/asking.html", policy=Policy(mode="yes"), downloads=downloads
+            ) as tools:
+                async with tools.page.expect_download() as offered:
+                    await tools.call_tool("export_list", {}, call_id="c1", signal=AbortSignal())
+                await (await offered.value).failure()
+                await tools.call_tool("warn", {}, call_id="c2", signal=AbortSignal())
+    assert tables_in(tmp_path) == [kept / "evil name_.csv"]
+
+
 HOLDS_A_BROWSER = """
 import asyncio
 from webmcp_agent.browser.launch import open_chromium, open_page
