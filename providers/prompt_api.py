@@ -68,6 +68,8 @@ class PromptApiProvider:
         self._number = 0
         self._progress = 0.0
         self._loads = 0
+        """How many wait for the download."""
+        self._load_number = 0
         self._too_long: int | None = None
         """Characters of the shortest prompt that did not fit."""
 
@@ -109,7 +111,9 @@ class PromptApiProvider:
 
     async def _load(self, on_progress: Callable[[float], None], signal: AbortSignal) -> None:
         model = await self._handle()
-        number = self._next()
+        if self._loads == 1:
+            self._load_number = self._next()
+        number = self._load_number
         seen = 0.0
         on_progress(seen)
         try:
@@ -245,7 +249,9 @@ class PromptApiProvider:
         if page is not None and page.is_closed():
             self.broken = "the page through which the built-in model is used was closed"
             return ModelUnavailable(self.broken)
-        self._tab = None
+        if self._tab is not None:
+            self._tab.close()
+            self._tab = None
         return ModelFailed(f"the page of the built-in model went away: {_first_line(exc)}")
 
     def _next(self) -> int:

@@ -129,6 +129,29 @@ async def test_stop_ends_a_download_and_the_state_is_what_it_was(tab: Page) -> N
     assert await provider.availability() == NeedsDownload(note="The browser's built-in model")
 
 
+async def test_who_leaves_last_ends_a_download(tab: Page) -> None:
+    """B-016, B-041: the first one leaves, and it goes on for the other."""
+    await tab.evaluate("() => { builtIn.state = 'downloadable'; builtIn.holds = true; }")
+    provider = PromptApiProvider(tab)
+    stops = [AbortController(), AbortController()]
+
+    async with asyncio.timeout(20):
+        tasks: list[asyncio.Task[None]] = []
+        for stop in stops:
+            begun = asyncio.Event()
+            tasks.append(
+                asyncio.create_task(
+                    provider.prepare(lambda _, begun=begun: begun.set(), stop.signal)
+                )
+            )
+            await begun.wait()
+        for stop, task, aborted in zip(stops, tasks, (0, 1), strict=True):
+            stop.abort()
+            with pytest.raises(Aborted):
+                await task
+            assert await tab.evaluate("builtIn.aborted") == aborted
+
+
 async def test_a_failed_download_is_told(tab: Page) -> None:
     await tab.evaluate("() => { builtIn.state = 'downloadable'; builtIn.fails = 'NetworkError'; }")
     with pytest.raises(ModelFailed, match="the built-in model failed: NetworkError: no way"):
