@@ -1,0 +1,295 @@
+"""Figures of a model: loading, prompts, decoding, and what reuse and constraints cost or save.
+
+A conversation of six steps is written four ways: freely with the cache of the step before, freely
+from an empty cache (the first token only), held to the tools' schemas, and by the library's own
+`generate`. The replies are given and the model is led to them, so that all ways write the same
+tokens: what is compared is the work, not the words. Nothing here passes or fails.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from platform import machine, python_version
+from statistics import median
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from webmcp_agent.browser.tools import JsonObject
+from webmcp_agent.providers.abort import AbortSignal
+from webmcp_agent.providers.base import (
+    REASONING_MARKERS,
+    ChatTurn,
+    GenerateRequest,
+    LocalProvider,
+    NeedsDownload,
+)
+from webmcp_agent.providers.detection import provider_from_name
+from webmcp_agent.scenarios.bench_shop import Exchange, shop_conversation
+from webmcp_agent.scenarios.errors import WrongUsage
+from webmcp_agent.scenarios.runner import ModelSettings, Told, load_model
+
+if TYPE_CHECKING:
+    from webmcp_agent.providers.huggingface import TransformersProvider
+    from webmcp_agent.providers.rehearsal import Rehearsal
+
+LIBRARIES = ("torch", "transformers", "llguidance")
+
+_WARM_UP = Exchange(
+    GenerateRequest("", (ChatTurn("user", "Good morning."),), ()), "Good morning to you."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """One reply and how long it took, in ms."""
+
+    prompt_tokens: int
+    cached_tokens: int
+    tokens: int
+    first_ms: float
+    """Up to the first token."""
+    rest_ms: float
+    """From there to the end of the reply."""
+
+    @property
+    def per_token_ms(self) -> float:
+        """A token after the first; the one that ends the reply takes the first one's place."""
+        return self.rest_ms / self.tokens
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStep:
+    """One step of the conversation, written in each way."""
+
+    free: Timed
+    fresh_first_ms: float
+    """Up to the first token from an empty cache."""
+    constrained: Timed
+    bare_per_token_ms: float
+    """A token of the library's own `generate`."""
+    led: bool
+    """Whether each way wrote the given reply; otherwise they cannot be compared."""
+
+    def to_json(self) -> JsonObject:
+        """The step's figures."""
+        return {
+            "prompt_tokens": self.free.prompt_tokens,
+            "cached_tokens": self.free.cached_tokens,
+            "tokens": self.free.tokens,
+            "led": self.led,
+            "ms": {
+                "first_token": round(self.free.first_ms, 2),
+                "first_token_without_reuse": round(self.fresh_first_ms, 2),
+                "per_token": round(self.free.per_token_ms, 3),
+                "constrained_per_token": round(self.constrained.per_token_ms, 3),
+                "generate_per_token": round(self.bare_per_token_ms, 3),
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFigures:
+    """What `bench model` found."""
+
+    model: str
+    device: str
+    placement: str
+    """Where the model ran and in which number format, for people."""
+    load_ms: float
+    """From files on this disk to a model that is ready."""
+    steps: tuple[ModelStep, ...]
+    """Two or more; the last one's reply is prose, the others are calls."""
+    weight_bytes: int
+    """Read for each token."""
+    memory_bytes_per_s: float
+    """Of a large copy on the device."""
+
+    @property
+    def ttft_reuse(self) -> float:
+        """Time to the first token with reuse to that without, from step 2 on; below 1 is better."""
+        return median(step.free.first_ms / step.fresh_first_ms for step in self.steps[1:])
+
+    @property
+    def constrained_per_token(self) -> float:
+        """A token of a call that is held to its schema to one that is not; below 1 is better."""
+        calls = self.steps[:-1]
+        return median(step.constrained.per_token_ms / step.free.per_token_ms for step in calls)
+
+    @property
+    def decode_vs_generate(self) -> float:
+        """Our decoding's speed to that of the library's `generate`; above 1 is better."""
+        return median(step.bare_per_token_ms / step.free.per_token_ms for step in self.steps)
+
+    @property
+    def prefill_per_s(self) -> float:
+        """Tokens of a prompt that are read in a second."""
+        return median(step.free.prompt_tokens * 1000 / step.fresh_first_ms for step in self.steps)
+
+    @property
+    def decode_per_s(self) -> float:
+        """Tokens that are written freely in a second."""
+        return 1000 / median(step.free.per_token_ms for step in self.steps)
+
+    @property
+    def memory_share(self) -> float:
+        """Decoding's share of what the memory allows, were nothing but the weights read."""
+        return self.decode_per_s * self.weight_bytes / self.memory_bytes_per_s
+
+    def to_json(self) -> JsonObject:
+        """The figures that stand for the whole."""
+        return {
+            "ratios": {
+                "ttft_reuse": round(self.ttft_reuse, 3),
+                "constrained_per_token": round(self.constrained_per_token, 3),
+                "decode_vs_generate": round(self.decode_vs_generate, 3),
+            },
+            "tokens_per_s": {
+                "prefill": round(self.prefill_per_s, 1),
+                "decode": round(self.decode_per_s, 1),
+            },
+            "device": self.device,
+            "model": self.model,
+        }
+
+    def details(self) -> JsonObject:
+        """The same, what was measured in each step, and with what."""
+        steps: list[JsonValue] = [step.to_json() for step in self.steps]
+        versions: JsonObject = {name: version(name) for name in LIBRARIES}
+        return {
+            **self.to_json(),
+            "placement": self.placement,
+            "load_ms": round(self.load_ms, 1),
+            "weight_bytes": self.weight_bytes,
+            "memory_gb_per_s": round(self.memory_bytes_per_s / 1e9, 1),
+            "memory_share": round(self.memory_share, 4),
+            "steps": steps,
+            "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+            "python": f"{python_version()} on {machine()}",
+            "versions": versions,
+        }
+
+
+async def model_to_measure(settings: ModelSettings, shape: str | None) -> "TransformersProvider":
+    """The provider that is meant, not loaded: a model, or random weights in a known shape.
+
+    Raises `WrongUsage` for one that does not run in this process, and `ModelUnavailable`."""
+    from webmcp_agent.providers.huggingface import TransformersProvider
+    from webmcp_agent.providers.random_model import RandomModelProvider
+
+    if shape is not None:
+        conversation = await shop_conversation("tags", tools_inline=False)
+        return RandomModelProvider(shape, _texts(conversation), device=settings.device)
+    provider: LocalProvider = provider_from_name(
+        settings.model, adapter=settings.adapter, device=settings.device
+    )
+    if not isinstance(provider, TransformersProvider):
+        raise WrongUsage(f"{settings.model} does not run in this process, so it has no figures")
+    return provider
+
+
+def _texts(conversation: Sequence[Exchange]) -> list[str]:
+    """All that a model reads and writes in a conversation."""
+    last = conversation[-1]
+    tools = [f"{tool.name} {tool.description} {tool.parameters}" for tool in last.request.tools]
+    turns = [turn.content for turn in last.request.messages]
+    return [last.request.system, *tools, *turns, last.reply]
+
+
+async def measure_model(
+    provider: "TransformersProvider", told: Told, signal: AbortSignal
+) -> ModelFigures:
+    """Load the model and measure; whoever made the provider frees it.
+
+    `told` hears what goes on. Raises `ProviderError`; `Aborted` within a token of Stop."""
+    from webmcp_agent.providers.rehearsal import Rehearsal
+
+    state = await provider.availability()
+    name = state.note if isinstance(state, NeedsDownload) and state.note else provider.label
+    if isinstance(state, NeedsDownload) and not state.cached:
+        # A download would say more of the network than of the model.
+        await load_model(provider, told, signal)
+        provider.dispose()
+    began = time.perf_counter()
+    await load_model(provider, told, signal)
+    load_ms = (time.perf_counter() - began) * 1000
+    assert provider.loaded is not None
+    conversation = await shop_conversation(provider.call_format, tools_inline=provider.tools_inline)
+    rehearsal = Rehearsal(provider)
+    try:
+        measured = _Measured(provider, rehearsal, signal)
+        told.say("warming up")
+        await measured.step(_WARM_UP)
+        steps: list[ModelStep] = []
+        for number, exchange in enumerate(conversation, 1):
+            told.say(f"step {number} of {len(conversation)}")
+            steps.append(await measured.step(exchange))
+        told.say("measuring the memory")
+        memory = await asyncio.to_thread(rehearsal.memory_bytes_per_s)
+        return ModelFigures(
+            model=name,
+            device=str(provider.loaded.engine.device),
+            placement=provider.placement,
+            load_ms=load_ms,
+            steps=tuple(steps),
+            weight_bytes=rehearsal.weight_bytes(),
+            memory_bytes_per_s=memory,
+        )
+    finally:
+        rehearsal.end()
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A model and the ways of writing a reply with it."""
+
+    provider: "TransformersProvider"
+    rehearsal: "Rehearsal"
+    signal: AbortSignal
+
+    async def step(self, exchange: Exchange) -> ModelStep:
+        """Write the reply in each way. The held one comes second and so leaves in the cache what a
+        run leaves there, for the step after."""
+        request = replace(exchange.request, constraints=None, signal=self.signal)
+        free, free_text = await self._reply(request, exchange.reply)
+        held, held_text = await self._reply(
+            replace(request, constraints=exchange.request.constraints), exchange.reply
+        )
+        bare = await asyncio.to_thread(
+            self.rehearsal.generate, request, exchange.reply, self.signal.throw_if_aborted
+        )
+        with self.rehearsal.nothing_kept():
+            most, self.provider.max_new_tokens = self.provider.max_new_tokens, 1
+            try:
+                fresh, _ = await self._reply(request, exchange.reply)
+            finally:
+                self.provider.max_new_tokens = most
+        led = free_text == held_text == exchange.reply and bare.tokens == free.tokens
+        return ModelStep(free, fresh.first_ms, held, bare.rest_ms / bare.tokens, led)
+
+    async def _reply(self, request: GenerateRequest, text: str) -> tuple[Timed, str]:
+        self.rehearsal.lead(request, text)
+        first: list[float] = []
+
+        def on_token(piece: str) -> None:
+            # Where a template opens reasoning, its marker is told before anything was computed.
+            if not first and piece != REASONING_MARKERS[0]:
+                first.append(time.perf_counter())
+
+        began = time.perf_counter()
+        result = await self.provider.generate(replace(request, on_token=on_token))
+        ended = time.perf_counter()
+        usage = result.usage
+        assert usage is not None
+        [came] = first or [ended]
+        timed = Timed(
+            prompt_tokens=usage.prompt_tokens,
+            cached_tokens=usage.cached_tokens,
+            tokens=max(1, usage.completion_tokens),
+            first_ms=(came - began) * 1000,
+            rest_ms=(ended - came) * 1000,
+        )
+        return timed, result.text
