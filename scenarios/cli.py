@@ -29,6 +29,10 @@ app = typer.Typer(
 )
 models_app = typer.Typer(help="The model cache.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(models_app, name="models")
+bench_app = typer.Typer(
+    help="Figures, never a pass or a fail.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(bench_app, name="bench")
 
 
 class Approval(StrEnum):
@@ -303,6 +307,50 @@ def models_remove(
     from webmcp_agent.scenarios.commands import models_remove_command
 
     _exit(models_remove_command, name)
+
+
+Figures = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Write all figures to a JSON file.")
+]
+
+
+@bench_app.command("page")
+def bench_page(browser: Browser = None, out: Figures = None, json: Json = False) -> None:
+    """Calls and listings beside Playwright's own, and the agent's own cost."""
+    from webmcp_agent.scenarios.figures import bench_page_command
+
+    _exit(bench_page_command, browser, _file_to_write(out), json)
+
+
+@bench_app.command("model")
+def bench_model(
+    model: Model = None,
+    adapter: Adapter = None,
+    device: Device = "auto",
+    random: Annotated[
+        str | None,
+        typer.Option(
+            "--random",
+            metavar="SHAPE",
+            help="Random weights in a known shape such as qwen3-4b: no network, no files.",
+        ),
+    ] = None,
+    out: Figures = None,
+    json: Json = False,
+) -> None:
+    """Loading, reading and writing of a model, and what reuse and constraints cost or save."""
+    from webmcp_agent.scenarios.figures import bench_model_command
+
+    if random is not None and (model is not None or adapter is not None):
+        _wrong("--random makes up the whole model: leave out --model and --adapter")
+    settings = _model_settings(model, adapter, device, Switch.on)
+    _exit(bench_model_command, settings, random, _file_to_write(out), json)
+
+
+def _file_to_write(path: Path | None) -> Path | None:
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        _wrong(f"--out {path}: it is no file in a folder that is there")
+    return path
 
 
 def _page_settings(
