@@ -121,8 +121,8 @@ class _Common:
     ) -> ModelSource:
         """A source with the shared fields; the adapter that was asked for comes first."""
         used = self.adapter or adapter
-        if used is not None:
-            label = f"{label} with adapter {used.folder.name}"
+        if self.adapter is not None:
+            label = f"{label} with adapter {self.adapter.folder.name}"
         return ModelSource(
             name=name,
             kind=kind,
