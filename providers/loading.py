@@ -243,16 +243,17 @@ def cpu_bfloat16() -> bool:
     """Whether bfloat16 is at least half again as quick as float32 on this CPU.
 
     Timed with one 256 x 256 product, the best of five: a CPU without native support is a hundred
-    times slower in it, one with it several times quicker."""
+    times slower in it, one with it several times quicker. CPU time, so that a busy machine does
+    not change the answer."""
     import torch
 
     def seconds(dtype: torch.dtype) -> float:
         square = torch.ones(256, 256, dtype=dtype)
         times: list[float] = []
         for _ in range(6):
-            start = time.perf_counter()
+            start = time.process_time()
             torch.mm(square, square)
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
         return min(times[1:])
 
     return seconds(torch.bfloat16) * 1.5 < seconds(torch.float32)
