@@ -5,12 +5,10 @@ times as long in the backward pass (measured: half of a training step, against a
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 from webmcp_agent.providers.packing import Pack
-
-if TYPE_CHECKING:
-    import torch
 
 ATTENTION = "webmcp_packed"
 """Its name in transformers; the model's call gets the pack's `Layout` as `packing`."""
@@ -21,17 +19,17 @@ class Layout:
     """Who may look at whom in a pack."""
 
     prefix: int
-    prefix_mask: "torch.Tensor"
+    prefix_mask: Any
     """(prefix, prefix), added to the scores."""
-    segments: list[tuple[int, int, "torch.Tensor"]]
+    segments: list[tuple[int, int, Any]]
     """Start, end and the mask (length, prefix + length)."""
 
     @staticmethod
-    def of(batch: Pack, dtype: "torch.dtype", device: str) -> "Layout":
+    def of(batch: Pack, dtype: Any, device: str) -> "Layout":
         """The layout of a pack for scores of that dtype."""
-        import torch
+        torch: Any = import_module("torch")
 
-        def mask(length: int, before: int) -> torch.Tensor:
+        def mask(length: int, before: int) -> Any:
             later = torch.ones(length, length, dtype=torch.bool, device=device).triu(1)
             made = torch.zeros(length, before + length, dtype=dtype, device=device)
             made[:, before:].masked_fill_(later, float("-inf"))
@@ -43,17 +41,17 @@ class Layout:
 
 def _packed_attention(
     module: Any,
-    query: "torch.Tensor",
-    key: "torch.Tensor",
-    value: "torch.Tensor",
-    attention_mask: "torch.Tensor | None",
+    query: Any,
+    key: Any,
+    value: Any,
+    attention_mask: Any,
     *,
     packing: Layout,
     scaling: float | None = None,
     **_: Any,
-) -> "tuple[torch.Tensor, None]":
+) -> tuple[Any, None]:
     """Attention of a pack; queries, keys and values are (1, heads, tokens, size)."""
-    import torch
+    torch: Any = import_module("torch")
 
     size = query.shape[-1]
     scale = size**-0.5 if scaling is None else scaling
@@ -61,7 +59,7 @@ def _packed_attention(
     # The queries of the heads that share a key stand together, so that keys are never repeated.
     grouped = (query[0] * scale).view(heads, query.shape[1] // heads, -1, size)
 
-    def attended(start: int, end: int, own_from: int, mask: torch.Tensor) -> torch.Tensor:
+    def attended(start: int, end: int, own_from: int, mask: Any) -> Any:
         own = slice(own_from, end)
         keys, values = key[0][:, own], value[0][:, own]
         if own_from and packing.prefix:
@@ -73,7 +71,7 @@ def _packed_attention(
         seen = scores.flatten(1, 2).softmax(-1) @ values
         return seen.view(query.shape[1], end - start, size)
 
-    pieces: list[torch.Tensor] = []
+    pieces: list[Any] = []
     if packing.prefix:
         pieces.append(attended(0, packing.prefix, 0, packing.prefix_mask))
     pieces += [attended(start, end, start, mask) for start, end, mask in packing.segments]
@@ -86,9 +84,6 @@ def _no_mask(*_: Any, **__: Any) -> None:
 
 def register_attention() -> None:
     """Make it known to transformers as `ATTENTION`; twice is fine."""
-    from transformers import AttentionInterface, AttentionMaskInterface
-
-    interface: Any = AttentionInterface
-    masks: Any = AttentionMaskInterface
-    interface.register(ATTENTION, _packed_attention)
-    masks.register(ATTENTION, _no_mask)
+    transformers: Any = import_module("transformers")
+    transformers.AttentionInterface.register(ATTENTION, _packed_attention)
+    transformers.AttentionMaskInterface.register(ATTENTION, _no_mask)

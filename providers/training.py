@@ -10,21 +10,21 @@ import json
 import math
 import os
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from webmcp_agent.providers.abort import AbortSignal
 from webmcp_agent.providers.base import PromptParts
 from webmcp_agent.providers.errors import ModelUnavailable
+from webmcp_agent.providers.loading import cpu_bfloat16
 from webmcp_agent.providers.packed_attention import ATTENTION, Layout, register_attention
 from webmcp_agent.providers.packing import Pack, TokenExample, pack, packed
 from webmcp_agent.providers.templates import ChatForm
-
-if TYPE_CHECKING:
-    import torch
 
 CHECKPOINT = "checkpoint.safetensors"
 
@@ -123,33 +123,35 @@ class Trainer:
 
     def __init__(self, base: Path, options: TrainingOptions) -> None:
         """Load `base`, a folder that `from_pretrained` reads. Takes seconds."""
-        import torch
-        from peft import LoraConfig, get_peft_model
-        from transformers import AutoModelForCausalLM, AutoTokenizer
+        torch: Any = import_module("torch")
+        peft: Any = import_module("peft")
+        transformers: Any = import_module("transformers")
 
         register_attention()
         torch.manual_seed(options.seed)
         self.options = options
         self.base = base
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
-        dtype = torch.bfloat16 if self.device == "cuda" or _quick_bfloat16() else torch.float32
-        tokenizer: Any = AutoTokenizer.from_pretrained(str(base))
-        self.tokenizer = tokenizer
-        model: Any = AutoModelForCausalLM.from_pretrained(
+        dtype = torch.bfloat16 if self.device == "cuda" or cpu_bfloat16() else torch.float32
+        self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(str(base))
+        model: Any = transformers.AutoModelForCausalLM.from_pretrained(
             str(base), dtype=dtype, attn_implementation=ATTENTION
         )
         model.config.use_cache = False
-        config = LoraConfig(
+        config = peft.LoraConfig(
             r=options.rank,
             lora_alpha=options.alpha,
             target_modules="all-linear",
             task_type="CAUSAL_LM",
         )
-        self.model: Any = get_peft_model(model, config, autocast_adapter_dtype=False)
+        with warnings.catch_warnings():
+            # peft 0.21 asks transformers 5.24 by names that are going away; nobody can act on it.
+            warnings.simplefilter("ignore", FutureWarning)
+            self.model: Any = peft.get_peft_model(model, config, autocast_adapter_dtype=False)
         self.model.to(self.device).train()
         named = [(n, p) for n, p in self.model.named_parameters() if p.requires_grad]
         self.names = [name for name, _ in named]
-        self.weights: list[torch.Tensor] = [weight for _, weight in named]
+        self.weights: list[Any] = [weight for _, weight in named]
         self.master = [w.detach().float().clone() for w in self.weights]
         for weight in self.master:
             weight.requires_grad_(True)
@@ -197,17 +199,17 @@ class Trainer:
     def _ids(self, text: str) -> list[int]:
         return self.tokenizer(text, add_special_tokens=False)["input_ids"]
 
-    def loss(self, batch: Pack) -> "torch.Tensor":
+    def loss(self, batch: Pack) -> Any:
         """Mean loss over the replies of a pack."""
-        import torch
+        torch: Any = import_module("torch")
 
-        logits = self._logits(batch)
+        logits = self.logits(batch)
         targets = torch.tensor(batch.targets, device=self.device)
         return torch.nn.functional.cross_entropy(logits, targets)
 
-    def _logits(self, batch: Pack) -> "torch.Tensor":
+    def logits(self, batch: Pack) -> Any:
         """Float logits where a reply is predicted, (len(predicting), vocabulary)."""
-        import torch
+        torch: Any = import_module("torch")
 
         layout = Layout.of(batch, next(iter(self.weights)).dtype, self.device)
         out = self.model(
@@ -221,7 +223,7 @@ class Trainer:
 
     def step(self, batch: Pack, rate: float) -> float:
         """One step of the optimizer; the loss before it."""
-        import torch
+        torch: Any = import_module("torch")
 
         loss = self.loss(batch)
         loss.backward()
@@ -238,7 +240,7 @@ class Trainer:
 
     def _spread(self) -> None:
         """Copy the float32 weights into the model."""
-        import torch
+        torch: Any = import_module("torch")
 
         with torch.no_grad():
             for weight, master in zip(self.weights, self.master, strict=True):
@@ -246,13 +248,13 @@ class Trainer:
 
     def validate(self, examples: Sequence[TokenExample], step: int) -> Validation:
         """Loss and share of exact replies on `examples`, without learning from them."""
-        import torch
+        torch: Any = import_module("torch")
 
         losses: list[float] = []
         exact: list[bool] = []
         with torch.no_grad():
             for batch in (pack(examples[i : i + 4]) for i in range(0, len(examples), 4)):
-                logits = self._logits(batch)
+                logits = self.logits(batch)
                 targets = torch.tensor(batch.targets, device=self.device)
                 each = torch.nn.functional.cross_entropy(logits, targets, reduction="none")
                 right = logits.argmax(-1) == targets
@@ -275,46 +277,47 @@ class Trainer:
 
     def start_from(self, adapter: Path) -> None:
         """Begin with the weights of an adapter of the same base and rank."""
-        import torch
-        from peft import get_peft_model_state_dict, set_peft_model_state_dict
-        from safetensors.torch import load_file
+        torch: Any = import_module("torch")
+        peft: Any = import_module("peft")
 
-        state: dict[str, torch.Tensor] = load_file(str(adapter / "adapter_model.safetensors"))
-        own: dict[str, torch.Tensor] = get_peft_model_state_dict(self.model)
+        state: dict[str, Any] = import_module("safetensors.torch").load_file(
+            str(adapter / "adapter_model.safetensors")
+        )
+        own: dict[str, Any] = peft.get_peft_model_state_dict(
+            self.model,
+            save_embedding_layers=False,  # "auto" would ask the hub
+        )
         if {k: v.shape for k, v in own.items()} != {k: v.shape for k, v in state.items()}:
             raise ModelUnavailable(f"the adapter {adapter} has another base model or another rank")
-        set_peft_model_state_dict(self.model, state)
+        peft.set_peft_model_state_dict(self.model, state)
         with torch.no_grad():
             for weight, master in zip(self.weights, self.master, strict=True):
                 master.copy_(weight)
 
     def save_checkpoint(self, file: Path, result: TrainingResult, recipe: str) -> None:
         """Everything needed to go on from here, by rename."""
-        from safetensors.torch import save_file
-
-        tensors: dict[str, torch.Tensor] = {}
+        tensors: dict[str, Any] = {}
         for index, master in enumerate(self.master):
             tensors[f"weight.{index}"] = master.detach()
             for key, value in self.optimizer.state.get(master, {}).items():
                 tensors[f"{key}.{index}"] = value
         state = json.dumps(asdict(result))
         partial = file.with_name(file.name + ".partial")
-        save_file(tensors, partial, metadata={"result": state, "recipe": recipe})
+        import_module("safetensors.torch").save_file(
+            tensors, partial, metadata={"result": state, "recipe": recipe}
+        )
         os.replace(partial, file)
 
     def load_checkpoint(self, file: Path, recipe: str) -> TrainingResult | None:
         """Go on from a checkpoint; None when there is none of this very recipe."""
-        from safetensors import safe_open
-
+        safetensors: Any = import_module("safetensors")
         if not file.is_file():
             return None
-        with safe_open(str(file), framework="pt") as opened:
+        with safetensors.safe_open(str(file), framework="pt") as opened:
             metadata: dict[str, str] = opened.metadata()
             if metadata.get("recipe") != recipe:
                 return None
-            tensors: dict[str, torch.Tensor] = {
-                key: opened.get_tensor(key) for key in opened.keys()
-            }
+            tensors: dict[str, Any] = {key: opened.get_tensor(key) for key in opened.keys()}
         state = self.optimizer.state_dict()
         for index, master in enumerate(self.master):
             master.data.copy_(tensors[f"weight.{index}"])
@@ -333,19 +336,21 @@ class Trainer:
 
     def save_adapter(self, out: Path, template: str | None) -> None:
         """The adapter as peft loads it, in bfloat16, and the chat template it was trained with."""
-        import torch
-        from peft import get_peft_model_state_dict
-        from safetensors.torch import save_file
+        torch: Any = import_module("torch")
+        peft: Any = import_module("peft")
 
         out.mkdir(parents=True, exist_ok=True)
         config = self.model.peft_config["default"]
         config.base_model_name_or_path = self.options.base_name or str(self.base)
         config.inference_mode = True
         config.save_pretrained(str(out))
-        state: dict[str, torch.Tensor] = get_peft_model_state_dict(self.model)
+        state: dict[str, Any] = peft.get_peft_model_state_dict(
+            self.model,
+            save_embedding_layers=False,  # "auto" would ask the hub
+        )
         tensors = {k: v.detach().to("cpu", torch.bfloat16).contiguous() for k, v in state.items()}
         partial = out / "adapter_model.safetensors.partial"
-        save_file(tensors, partial, metadata={"format": "pt"})
+        import_module("safetensors.torch").save_file(tensors, partial, metadata={"format": "pt"})
         os.replace(partial, out / "adapter_model.safetensors")
         if template is not None:
             (out / "chat_template.jinja").write_text(template, encoding="utf-8")
@@ -440,20 +445,3 @@ def _recipe(options: TrainingOptions, examples: Sequence[TokenExample], start: P
     for example in examples:
         digest.update(repr(example).encode())
     return digest.hexdigest()
-
-
-def _quick_bfloat16() -> bool:
-    """Whether the CPU multiplies bfloat16 clearly faster than float32."""
-    import torch
-
-    def seconds(dtype: torch.dtype) -> float:
-        a = torch.ones(512, 512, dtype=dtype)
-        a @ a
-        times: list[float] = []
-        for _ in range(3):
-            started = time.perf_counter()
-            a @ a
-            times.append(time.perf_counter() - started)
-        return min(times)
-
-    return seconds(torch.bfloat16) * 1.5 < seconds(torch.float32)

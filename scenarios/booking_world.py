@@ -64,7 +64,9 @@ class Bookings(World):
         draw, manner = self.draw, self.manner
         thing, options = self.thing, str(self.domain["options"])
         unit = str(self.domain["unit"])
-        isodate: JsonObject = {"type": "string"} | ({"format": "date"} if draw.chance(0.5) else {})
+        isodate: JsonObject = {"type": "string"}
+        if draw.chance(0.5):
+            isodate["format"] = "date"
         says = "[Day, YYYY-MM-DD|Date as YYYY-MM-DD|ISO date]"
         day = Parameter("date", isodate, "date|day|date|on date", says, required=True)
         names = f"{unit}|guests|party size|people|{unit}"

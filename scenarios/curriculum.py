@@ -39,13 +39,13 @@ from webmcp_agent.scenarios.lessons_records import records_lesson
 from webmcp_agent.scenarios.lessons_shop import shop_lesson
 from webmcp_agent.scenarios.lessons_talk import talk_lesson
 from webmcp_agent.scenarios.phrases import Table, domains
+from webmcp_agent.scenarios.shop_world import ShopMix
 from webmcp_agent.scenarios.simulator import Lesson, Reply, Script, World
 from webmcp_agent.scenarios.vocabulary import Draw
 
 MISTAKES = 0.06
 """Share of the replies before which a mistake is shown that the loop sends back."""
 MAX_STEPS = 10
-_TALK = 0.12
 
 _INSTRUCTIONS = (
     "Answer briefly.",
@@ -180,25 +180,47 @@ def _example(
     )
 
 
-_SITES: Sequence[tuple[int, str, Callable[[Draw, Table, bool], Lesson]]] = (
-    (42, "shop", shop_lesson),
-    (10, "booking", booking_lesson),
-    (12, "records", records_lesson),
-    (8, "devices", devices_lesson),
-    (6, "ledger", ledger_lesson),
-    (22, "lookup", lookup_lesson),
-)
+_SITES: dict[str, Callable[[Draw, Table, bool], Lesson]] = {
+    "shop": shop_lesson,
+    "booking": booking_lesson,
+    "records": records_lesson,
+    "devices": devices_lesson,
+    "ledger": ledger_lesson,
+    "lookup": lookup_lesson,
+}
 
 
-def make_lesson(seed: str, unseen: bool = False) -> Lesson:
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """How often lessons are of some kind."""
+
+    sites: tuple[int, ...]
+    """Weights of shop, booking, records, devices, ledger and lookup."""
+    talk: float
+    near: float
+    """Of the requests that a shop cannot do, those that other shops can."""
+    shops: ShopMix
+    by_name: bool = True
+    """Tools come by their names, as Chromium lists them, rather than in the site's order."""
+
+
+BROAD = Mix((42, 10, 12, 8, 6, 22), talk=0.12, near=0.0, shops=ShopMix(), by_name=False)
+"""All kinds of sites: what is learnt first."""
+SHOPS = Mix((60, 7, 10, 7, 4, 12), talk=0.16, near=0.5, shops=ShopMix(0.65, 0.6, 0.35))
+"""Most of them shops like the one that comes with this package: what is learnt then."""
+UNSEEN = Mix((10, 10, 10, 10, 10, 10), talk=0.12, near=0.0, shops=ShopMix())
+"""All kinds alike, for evaluation."""
+
+
+def make_lesson(seed: str, mix: Mix = BROAD, unseen: bool = False) -> Lesson:
     """The lesson of that seed; with `unseen`, from the domains kept for evaluation."""
     draw = Draw(seed)
-    weights = [10 if unseen else weight for weight, _, _ in _SITES]
-    _, kind, make = draw.random.choices(_SITES, weights)[0]
+    kind = draw.random.choices([*_SITES], mix.sites)[0]
     pool = domains_of(unseen) if kind == "lookup" else domains(kind, unseen)
-    lesson = make(draw, draw.pick(pool), unseen)
-    if draw.chance(_TALK):
-        lesson = talk_lesson(draw, lesson)
+    lesson = _SITES[kind](draw, {**draw.pick(pool), "mix": mix.shops}, unseen)
+    lesson.world.by_name = mix.by_name
+    if draw.chance(mix.talk):
+        lesson = talk_lesson(draw, lesson, mix.near)
     elif draw.chance(0.12):
         lesson = Lesson(lesson.kind, lesson.world, lesson.turns, draw.pick(_INSTRUCTIONS))
     return lesson
@@ -209,7 +231,9 @@ class Curriculum:
     """Conversations by seed, as many as wanted."""
 
     seed: int = 1
+    mix: Mix = BROAD
     unseen: bool = False
+    """From the domains that no training sees."""
     left_out: int = 0
     """Lessons that the loop did not end as the teacher did."""
 
@@ -221,7 +245,7 @@ class Curriculum:
             seed = f"{self.seed}/{split}/{number}"
             number += 1
             try:
-                yield asyncio.run(record(make_lesson(seed, self.unseen)))
+                yield asyncio.run(record(make_lesson(seed, self.mix, self.unseen)))
             except LessonUnfinished:
                 self.left_out += 1
                 continue

@@ -24,7 +24,7 @@ def said(
     world: World, pattern: str, /, *facts: object, kind: str = "answer", **values: object
 ) -> Reply:
     """An answer in words; `facts` are what it has to hold."""
-    return _reply(world, kind, pattern, facts, values)
+    return reply(world, kind, pattern, facts, values)
 
 
 def answer(
@@ -32,12 +32,13 @@ def answer(
 ) -> Reply:
     """An answer by one of the patterns of a data file."""
     patterns: Sequence[str] = data(name)[flow][key]
-    return _reply(world, "answer", world.draw.pick(patterns), facts, values)
+    return reply(world, "answer", world.draw.pick(patterns), facts, values)
 
 
-def _reply(
+def reply(
     world: World, kind: str, pattern: str, facts: Sequence[object], values: Mapping[str, object]
 ) -> Reply:
+    """A reply of that kind in words, the braces of `pattern` filled from `values`."""
     text = with_articles(world.draw.phrase(pattern, **values))
     return Reply(kind, text[:1].upper() + text[1:], facts=tuple(str(fact) for fact in facts))
 

@@ -210,7 +210,7 @@ def _change(world: Bookings, flow: str) -> Turn:
             "booking",
             flow,
             "told",
-            booking["date"],
+            time if flow == "move" else f"{booking['date']}|{booking['title']}",
             title=booking["title"],
             date=booking["date"],
             new=time,

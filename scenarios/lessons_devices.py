@@ -283,8 +283,7 @@ def _changed(world: Devices, flow: str) -> Turn:
             "devices",
             flow,
             "told",
-            row["name"] if flow != "level" else n,
-            fact,
+            f"{row['name']}|{fact}",
             **names,
             **power,
         )
@@ -354,9 +353,7 @@ def _two(world: Devices) -> Turn:
         if isinstance(seen, ToolFail):
             yield told_failure(world, seen, f"turn both {values['onoff']}")
             return
-        yield answer(
-            world, "devices", "two", "told", a["name"], b["name"], values["onoff"], **values
-        )
+        yield answer(world, "devices", "two", "told", values["onoff"], **values)
 
     return Turn(text, script)
 

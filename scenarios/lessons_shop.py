@@ -6,7 +6,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from webmcp_agent.browser.tools import ToolFail, ToolOk
-from webmcp_agent.scenarios.lessons import said, told_failure
+from webmcp_agent.scenarios.lessons import reply, said, told_failure
 from webmcp_agent.scenarios.phrases import Table, data, language, plural, request
 from webmcp_agent.scenarios.shop_wishes import (
     Wish,
@@ -33,7 +33,7 @@ _MAYBE = frozenset({"timeout", "no-answer", "navigated"})
 
 
 def _say(shop: Shop, key: str, *facts: object, **values: object) -> Reply:
-    return said(shop, str(data("shop")["say"][key]), *facts, **values)
+    return reply(shop, "answer", str(data("shop")["say"][key]), facts, values)
 
 
 def _price(shop: Shop, item: Record) -> str:

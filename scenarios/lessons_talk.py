@@ -3,10 +3,10 @@
 from typing import cast
 
 from webmcp_agent.scenarios.lessons import said
-from webmcp_agent.scenarios.lessons_lookup import asked, domains_of, foreign_request
+from webmcp_agent.scenarios.lessons_lookup import asked, domains_of, drawn, foreign_request
 from webmcp_agent.scenarios.phrases import data
 from webmcp_agent.scenarios.simulator import Lesson, Script, Turn, World
-from webmcp_agent.scenarios.vocabulary import Draw
+from webmcp_agent.scenarios.vocabulary import CITIES, Draw
 
 _CLOSE: dict[str, tuple[str, ...]] = {
     "shop": ("delivery", "events", "food"),
@@ -18,9 +18,13 @@ _CLOSE: dict[str, tuple[str, ...]] = {
 """Themes whose requests a site of that kind might half understand."""
 
 
-def talk_lesson(draw: Draw, site: Lesson) -> Lesson:
-    """Talk on the site of another lesson, in place of its requests."""
+def talk_lesson(draw: Draw, site: Lesson, near: float = 0.0) -> Lesson:
+    """Talk on the site of another lesson, in place of its requests.
+
+    `near` is how often a shop is asked for what shops do and this one cannot."""
     make = draw.random.choices((_refused, _small, _can), (70, 15, 15))[0]
+    if make is _refused and site.kind == "shop" and near > 0 and draw.chance(near):
+        make = _refused_near
     return Lesson("talk", site.world, [make(site)])
 
 
@@ -31,26 +35,39 @@ def _topic(world: World) -> str:
 
 
 def _refused(site: Lesson) -> Turn:
-    world, draw = site.world, site.world.draw
-    avoid = (
-        [str(t["id"]) for t in domains_of(False)] if site.kind == "lookup" else _CLOSE[site.kind]
+    draw, close = site.world.draw, _CLOSE.get(site.kind)
+    return _refusal(site, _other(site.world) if close is None else foreign_request(draw, close))
+
+
+def _refused_near(site: Lesson) -> Turn:
+    draw = site.world.draw
+    pattern = draw.pick(cast("list[str]", data("talk")["shop"]["ask"]))
+    person = draw.person()
+    text = draw.phrase(
+        pattern,
+        code=drawn(draw, "code").said,
+        title=f"{draw.brand()} {draw.pick(('lamp', 'jacket', 'mug', 'shoes', 'bag', 'kettle'))}",
+        street=draw.street(),
+        city=draw.pick(CITIES),
+        person=person,
+        email=draw.email(person),
     )
-    text = foreign_request(draw, avoid) if site.kind != "lookup" else _other(draw, world)
+    return _refusal(site, draw.roughly(text, ()))
+
+
+def _refusal(site: Lesson, text: str) -> Turn:
+    world, draw = site.world, site.world.draw
 
     def script() -> Script:
         pattern = draw.pick(cast("list[str]", data("talk")["refuse"]["told"]))
-        yield said(
-            world,
-            pattern,
-            "can't|no tool|not possible|not able|none of",
-            kind="refusal",
-            topic=_topic(world),
-        )
+        facts = "can't|no tool|not possible|not able|none of"
+        yield said(world, pattern, facts, kind="refusal", topic=_topic(world))
 
     return Turn(text, script)
 
 
-def _other(draw: Draw, world: World) -> str:
+def _other(world: World) -> str:
+    draw = world.draw
     names = " ".join(
         action.tool.name.lower() + action.tool.description.lower() for action in world.actions
     )

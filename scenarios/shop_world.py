@@ -1,6 +1,7 @@
 """A made-up shop: what it sells, its cart and coupons, and the tools that work on them."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from pydantic import JsonValue
@@ -46,17 +47,36 @@ _OPINIONS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ShopMix:
+    """How often shops are of some kind; shares from 0 to 1."""
+
+    demo: float = 0.3
+    """Named like the demo shop."""
+    exact: float = 0.0
+    """Of those, described and answering like it, too."""
+    deep: float = 0.0
+    """Of those with product pages, one of these pages is open at first."""
+
+
 class Shop(World):
     """A shop with a state; some are made like the demo shop, with other things for sale."""
 
     def __init__(self, draw: Draw, domain: Table, unseen: bool) -> None:
-        like_demo = not unseen and draw.chance(0.3)
+        mix: ShopMix = domain.get("mix") or ShopMix()
+        like_demo = not unseen and draw.chance(mix.demo)
         manner = Manner(draw, unseen=unseen)
+        self.exact = like_demo and mix.exact > 0 and draw.chance(mix.exact)
+        """Described and answering word for word as the demo shop does."""
         if like_demo:
             manner.style, manner.snake_parameters, manner.id_kind = "snake", True, "slug"
             manner.listing_shape = draw.pick(("object", "object", "named"))
             manner.keys = {}
         self.noun = str(domain["noun"])
+        if self.exact:
+            manner.listing_shape, manner.described = "object", 1.0
+            manner.currency, manner.currency_code = "euros", "EUR"
+            self.noun = "product"
         brand = draw.brand()
         super().__init__(draw, manner, Place(draw.pick(("/", "/index.html", "/shop")), brand))
         self.brand = brand
@@ -72,6 +92,8 @@ class Shop(World):
             for _ in range(2)
         }
         self.discount = 0
+        self.used: str | None = None
+        """The coupon."""
         self.opened: Record | None = None
         self.opinions: list[Record] = []
         """The reviews that were shown last."""
@@ -82,6 +104,10 @@ class Shop(World):
         self.sorts: tuple[str, ...] = ()
         self._stock(domain)
         self._tools(like_demo)
+        if self.paged and mix.deep > 0 and draw.chance(mix.deep):
+            self.opened = draw.pick(self.items)
+            self.place = Place(self.product_path, f"{self.opened['title']} – {brand}")
+            self.place.h1 = str(self.opened["title"])
 
     def _stock(self, domain: Table) -> None:
         draw = self.draw
@@ -108,7 +134,7 @@ class Shop(World):
                 self.items.append(item)
         self.items = draw.shuffled(self.items)
         self.fields = ["id", "title", "price"]
-        self.fields += [f for f in ("rating", "in_stock") if draw.chance(0.75)]
+        self.fields += [f for f in ("rating", "in_stock") if draw.chance(0.75) or self.exact]
 
     def _title(self, kind: str, words: Sequence[str]) -> str:
         draw, name = self.draw, kind.title()
@@ -147,6 +173,8 @@ class Shop(World):
 
         offer("search", self._search, self._search_parameters(), read_only=True)
         found = f"[Id from the search results|The {self.noun}'s id|Which {self.noun}]"
+        if self.exact:
+            found = f"Product id, e.g. {draw.pick(self.items)['id']}"
         ident = Parameter(
             "id", manner.id_schema(), names(f"id|{thing} id|id|code|ref"), found, required=True
         )
@@ -160,7 +188,7 @@ class Shop(World):
             "quantity",
             {"type": "integer"} | (limits if draw.chance(0.5) else {}),
             amounts,
-            "[How many|Number of pieces]",
+            "How many" if self.exact else "[How many|Number of pieces]",
         )
         here = (self.product_path,) if self.paged else ()
         offer("add", self._add, [amount] if self.paged else [ident, amount], pages=here)
@@ -168,7 +196,7 @@ class Shop(World):
             asked = [] if self.paged else [ident]
             offer("reviews", self._reviews, asked, pages=here, read_only=True, untrusted=True)
         offer("cart", self._cart, read_only=True)
-        held = "[Id from the cart|Which one]"
+        held = found if self.exact else "[Id from the cart|Which one]"
         line = Parameter(
             "id", manner.id_schema(), names(f"id|{thing} id|line id"), held, required=True
         )
@@ -176,7 +204,8 @@ class Shop(World):
             offer("remove", self._remove, [line])
         if some(0.6):
             new: dict[str, JsonValue] = {"type": "integer", "minimum": 0, "maximum": _MOST}
-            count = Parameter("quantity", new, amounts, "New quantity", required=True)
+            says = "The new number; 0 removes it" if self.exact else "New quantity"
+            count = Parameter("quantity", new, amounts, says, required=True)
             offer("set", self._set, [line, count])
         if some(0.6):
             codes = names("code|coupon|coupon code|voucher")
@@ -208,6 +237,8 @@ class Shop(World):
         name = words["demo"] if self.like_demo else choose(words["known"], words["unseen"])
         many = plural(self.noun)
         says = words.get("says_paged", words["says"]) if self.paged else words["says"]
+        if self.exact:
+            says = words.get("exact", says)
         self.offer(
             role,
             name.format(n=self.noun.split()[-1], ns=many.split()[-1]),
@@ -224,21 +255,27 @@ class Shop(World):
         draw, like_demo = self.draw, self.like_demo
         says = "[Words to look for|What to search for|Search words|Name or kind of the thing]"
         names = "query|q|text|search text|keywords|term"
+        if self.exact:
+            names, says = "query", f"Words to look for, e.g. {draw.pick(self.kinds)}"
         parameters = [Parameter("query", {"type": "string"}, names, says, required=True)]
         if draw.chance(0.5) or like_demo:
             listed: dict[str, JsonValue] = {"type": "string", "enum": [*self.categories]}
             says = "[Only this category|Category to search in]"
-            parameters.append(Parameter("category", listed, "category|department", says))
+            names = "category" if self.exact else "category|department"
+            parameters.append(Parameter("category", listed, names, says))
         if draw.chance(0.7) or like_demo:
             cur = self.manner.currency
             says = f"[Highest price in {cur}|Upper price limit|Only cheaper ones]"
             names = "max price|price max|max cost|budget|price to"
+            if self.exact:
+                names, says = "max price", "Highest price in euros"
             parameters.append(Parameter("max_price", {"type": "number"}, names, says))
         if draw.chance(0.5) or like_demo:
             self.sorts = SORTS[0] if like_demo else draw.pick(SORTS)
             says = "[Order of the results|How to sort]"
             orders: dict[str, JsonValue] = {"type": "string", "enum": [*self.sorts]}
-            parameters.append(Parameter("sort", orders, "sort|sort by|order by", says))
+            names = "sort" if self.exact else "sort|sort by|order by"
+            parameters.append(Parameter("sort", orders, names, says))
         if draw.chance(0.2) and not like_demo:
             names = "limit|max results|page size"
             parameters.append(Parameter("limit", {"type": "integer"}, names, "How many at most"))
@@ -336,8 +373,7 @@ class Shop(World):
     def total(self) -> int | float:
         """What the cart costs, the coupon taken off."""
         whole = sum(price_of(self._by_id(key)) * n for key, n in self.cart_lines.items())
-        whole = round(whole * (100 - self.discount) / 100, 2)
-        return int(whole) if float(whole).is_integer() else whole
+        return _plain(whole * (100 - self.discount) / 100)
 
     def lines(self) -> list[Record]:
         """The cart's lines."""
@@ -349,6 +385,8 @@ class Shop(World):
 
     def _cart(self, args: Args) -> Answer:
         lines = self.lines()
+        if self.exact:
+            return self._exact_cart(lines)
         if self.manner.listing_shape in {"object", "named", "list"}:
             extra: Record = {"discount": f"{self.discount}%"} if self.discount else {}
             items: list[JsonValue] = [self.manner.keyed(line) for line in lines]
@@ -357,6 +395,15 @@ class Shop(World):
             return "The cart is empty."
         total = f"Total: {plain_number(self.total())} {self.manner.currency_code}"
         return f"{self.manner.listing(lines, 'items')}\n{total}"
+
+    def _exact_cart(self, lines: Sequence[Record]) -> Answer:
+        sums = [price_of(line) * cast("int", line["quantity"]) for line in lines]
+        items: list[JsonValue] = [
+            {**line, "sum": _plain(each)} for line, each in zip(lines, sums, strict=True)
+        ]
+        whole = sum(sums)
+        off = _plain(whole - self.total())
+        return {"items": items, "coupon": self.used, "discount": off, "total": self.total()}
 
     def _line(self, args: Args) -> str:
         key = str(args.get("id"))
@@ -384,7 +431,7 @@ class Shop(World):
                 f"{code} has expired.",
             )
             raise Refusal(self.draw.pick(reasons))
-        self.discount = self.codes[code]
+        self.discount, self.used = self.codes[code], code
         return self._changed(f"Coupon {code} applied: {self.discount}% off.", total=self.total())
 
     def _checkout(self, args: Args) -> Answer:
@@ -405,6 +452,12 @@ class Shop(World):
         for item in chosen:
             self.cart_lines[str(item["id"])] = self.draw.whole(1, 4)
         return chosen
+
+
+def _plain(amount: float) -> int | float:
+    """To the cent, whole where it is."""
+    amount = round(float(amount), 2)
+    return int(amount) if amount.is_integer() else amount
 
 
 def _order_form() -> list[Parameter]:

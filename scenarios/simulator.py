@@ -270,6 +270,8 @@ class World:
     place: Place
     actions: list[Action] = field(default_factory=list[Action])
     faults: dict[str, list[Fault]] = field(default_factory=dict[str, list[Fault]])
+    by_name: bool = False
+    """Tools are listed by their names, as Chromium does, rather than in the site's order."""
     last: ToolOk | ToolFail | None = None
     """How the newest call ended."""
     log: list[tuple[str, Args]] = field(default_factory=list[tuple[str, Args]])
@@ -352,7 +354,8 @@ class World:
 
     async def list_tools(self) -> list[PageTool]:
         """The tools of the page that is open."""
-        return [action.tool for action in self.actions if self._is_here(action)]
+        here = [action.tool for action in self.actions if self._is_here(action)]
+        return sorted(here, key=lambda tool: tool.name) if self.by_name else here
 
     async def page_context(self) -> PageContext:
         """What is open."""

@@ -26,6 +26,7 @@ from webmcp_agent.providers.training import (
     train,
 )
 from webmcp_agent.scenarios.curriculum import (
+    UNSEEN,
     Curriculum,
     Example,
     LessonUnfinished,
@@ -109,7 +110,7 @@ def tune_curriculum(
     """Train the shipped adapter anew. Blocking; ends early, resumable, when `signal` is set."""
     count = settings.conversations or SHIPPED_CONVERSATIONS
     lessons = _joined(Curriculum(settings.seed).conversations(count))
-    held = _joined(Curriculum(settings.seed, unseen=True).conversations(settings.held_out))
+    held = _joined(Curriculum(settings.seed, UNSEEN, unseen=True).conversations(settings.held_out))
     return _train(base, lessons, held, None, settings, callbacks or TuneCallbacks(), signal)
 
 
@@ -196,7 +197,7 @@ async def examine_site(
 
 async def examine_curriculum(provider: LocalProvider, seed: int, count: int) -> ExamResult:
     """Conversations of domains that are in no training, each step put to `provider`."""
-    held = Curriculum(seed, unseen=True)
+    held = Curriculum(seed, UNSEEN, unseen=True)
     found = await asyncio.to_thread(lambda: [*held.conversations(count)])
     return await examine(provider, (example for examples in found for example in examples))
 
