@@ -257,6 +257,33 @@ def hold(
 
 
 @app.command()
+def tune(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="URL|CONTRACT",
+            help="A page, a JSON file with its tools, or curriculum: for the shipped adapter.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the adapter goes.")],
+    seed: Annotated[int, typer.Option("--seed", help="Decides lessons and training.")] = 1,
+    examples: Annotated[
+        int | None, typer.Option("--examples", min=2, help="How many to learn from.")
+    ] = None,
+    browser: Browser = None,
+    cdp: Cdp = None,
+    headed: Headed = False,
+    origin: Origins = None,
+) -> None:
+    """Train a small model's adapter for a tool set; Ctrl-C stops, the same command goes on."""
+    from webmcp_agent.scenarios.tune import TuneSettings
+    from webmcp_agent.scenarios.tune_command import tune_command
+
+    page = _page_settings(browser, cdp, headed, origin, None, None, None)
+    _exit(tune_command, source, page, TuneSettings(out, seed=seed, examples=examples))
+
+
+@app.command()
 def shop(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 for a free one.")] = 0,
 ) -> None:

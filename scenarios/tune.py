@@ -8,8 +8,9 @@ there yet.
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import as_file, files
+from itertools import islice
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -26,10 +27,13 @@ from webmcp_agent.providers.training import (
     train,
 )
 from webmcp_agent.scenarios.curriculum import (
+    BROAD,
+    SHOPS,
     UNSEEN,
     Curriculum,
     Example,
     LessonUnfinished,
+    Mix,
     conversations_of,
     record,
 )
@@ -42,13 +46,32 @@ from webmcp_agent.scenarios.vocabulary import Draw
 BASE_MODEL = "smollm2-135m"
 BASE_NAME = "HuggingFaceTB/SmolLM2-135M-Instruct"
 CURRICULUM = "curriculum:"
+"""In place of a page: the shipped adapter."""
+_WEIGHTS = "adapter_model.safetensors"
+_MANY = 1_000_000
+"""Conversations: more than are ever taken."""
 
-SHIPPED_CONVERSATIONS = 3000
-"""Conversations of the shipped adapter's training."""
-SITE_CONVERSATIONS = 400
+SITE_EXAMPLES = 600
 _TALK = 0.15
 _GENERAL = 0.3
 """Share of general lessons beside those of a site, so that nothing is unlearnt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One training of the shipped adapter; the next one begins with what it learnt."""
+
+    mix: Mix
+    examples: int
+    options: TrainingOptions
+
+
+SHIPPED = (
+    Stage(BROAD, 1950, TrainingOptions()),
+    Stage(SHOPS, 1600, TrainingOptions(learning_rate=6e-4, falling=0.6)),
+)
+SITE_OPTIONS = TrainingOptions(learning_rate=3e-4, falling=0.6)
+"""Gentler than from scratch: it begins with the shipped adapter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +80,12 @@ class TuneSettings:
 
     out: Path
     seed: int = 1
-    conversations: int | None = None
-    """None for the usual number."""
-    held_out: int = 40
-    """Conversations that are examined and not trained on."""
-    options: TrainingOptions = field(default_factory=TrainingOptions)
+    examples: int | None = None
+    """To learn from; None for the usual number."""
+    held_out: int = 20
+    """Conversations that are judged at the end and not trained on."""
+    options: TrainingOptions | None = None
+    """None for the usual recipe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +131,28 @@ def tune_curriculum(
     callbacks: TuneCallbacks | None = None,
     signal: AbortSignal | None = None,
 ) -> TrainingResult:
-    """Train the shipped adapter anew. Blocking; ends early, resumable, when `signal` is set."""
-    count = settings.conversations or SHIPPED_CONVERSATIONS
-    lessons = _joined(Curriculum(settings.seed).conversations(count))
+    """Train the shipped adapter anew, stage by stage; the result is that of the last stage.
+
+    Blocking; ends early, resumable, when `signal` is set."""
+    usual = sum(stage.examples for stage in SHIPPED)
+    scale = (settings.examples or usual) / usual
     held = _joined(Curriculum(settings.seed, UNSEEN, unseen=True).conversations(settings.held_out))
-    return _train(base, lessons, held, None, settings, callbacks or TuneCallbacks(), signal)
+    start: Path | None = None
+    result = TrainingResult()
+    for number, stage in enumerate(SHIPPED):
+        last = number == len(SHIPPED) - 1
+        folder = settings.out if last else settings.out / f"stage-{number + 1}"
+        seed = settings.seed + number
+        if last or not (folder / _WEIGHTS).is_file():
+            lessons = _first(
+                Curriculum(seed, stage.mix).conversations(_MANY), round(stage.examples * scale)
+            )
+            options = replace(settings.options or stage.options, seed=seed, base_name=BASE_NAME)
+            result = _train(base, lessons, held, folder, options, start, callbacks, signal)
+            if not result.finished:
+                break
+        start = folder
+    return result
 
 
 def tune_site(
@@ -125,22 +166,22 @@ def tune_site(
     """Train an adapter for `tools`, beginning with the shipped one. Blocking, resumable."""
     if not tools:
         raise ValueError("there are no tools to train for")
-    count = settings.conversations or SITE_CONVERSATIONS
+    seed, count = settings.seed, settings.examples or SITE_EXAMPLES
     general = round(count * _GENERAL)
-    lessons = [
-        *_joined(site_conversations(tools, title, str(settings.seed), count - general)),
-        *_joined(Curriculum(settings.seed + 1).conversations(general)),
-    ]
-    held = _joined(site_conversations(tools, title, f"{settings.seed}/held", settings.held_out))
+    own = _first(site_conversations(tools, title, str(seed), _MANY), count - general)
+    others = _first(Curriculum(seed + 100).conversations(_MANY), general)
+    lessons = Draw(f"{seed}/order").shuffled([*own, *others])
+    held = _joined(site_conversations(tools, title, f"{seed}/held", settings.held_out))
     start = default_adapter()
-    has_weights = (start / "adapter_model.safetensors").is_file()
+    options = replace(settings.options or SITE_OPTIONS, seed=seed, base_name=BASE_NAME)
     return _train(
         base,
         lessons,
         held,
-        start if has_weights else None,
-        settings,
-        callbacks or TuneCallbacks(),
+        settings.out,
+        options,
+        start if (start / _WEIGHTS).is_file() else None,
+        callbacks,
         signal,
     )
 
@@ -149,29 +190,36 @@ def _joined(conversations: Iterator[list[Example]]) -> list[Conversation]:
     return [one for examples in conversations for one in conversations_of(examples)]
 
 
+def _first(conversations: Iterator[list[Example]], count: int) -> list[Conversation]:
+    """The first `count` examples."""
+    every = (one for examples in conversations for one in conversations_of(examples))
+    return [*islice(every, count)]
+
+
 def _train(
     base: Path,
     lessons: Sequence[Conversation],
     held: Sequence[Conversation],
+    out: Path,
+    options: TrainingOptions,
     start: Path | None,
-    settings: TuneSettings,
-    callbacks: TuneCallbacks,
+    callbacks: TuneCallbacks | None,
     signal: AbortSignal | None,
 ) -> TrainingResult:
-    options = replace(settings.options, seed=settings.seed, base_name=BASE_NAME)
+    told = callbacks or TuneCallbacks()
     result = train(
         base,
         lessons,
-        settings.out,
+        out,
         template=shipped_template(),
         options=options,
         held_out=held,
         start=start,
-        on_plan=callbacks.on_plan,
-        on_progress=callbacks.on_progress,
+        on_plan=told.on_plan,
+        on_progress=told.on_progress,
         signal=signal,
     )
-    write_curve(settings.out, result)
+    write_curve(out, result)
     return result
 
 
@@ -218,11 +266,8 @@ def score_table(results: Sequence[tuple[str, ExamResult]]) -> str:
     return "\n".join([*rows, f"| median time of a step | {times} |"]) + "\n"
 
 
-def write_card(
-    out: Path, subject: str, settings: TuneSettings, result: TrainingResult, table: str
-) -> None:
+def write_card(out: Path, subject: str, result: TrainingResult, table: str) -> None:
     """The model card, `README.md` in the adapter's folder."""
-    options = settings.options
     (out / "README.md").write_text(
         f"""---
 base_model: {BASE_NAME}
@@ -235,12 +280,10 @@ tags: [webmcp, tool-calling, lora]
 A LoRA adapter of {BASE_NAME} that reads requests and calls the tools of a web page. Use it with
 `webmcp-agent run URL TASK --model {BASE_MODEL} --adapter {out.name}`.
 
-- **Data**: {result.examples} generated examples ({result.tokens} tokens, {result.reply_tokens} of
-  them replies that are learnt), seed {settings.seed}. No text was copied from anywhere.
-- **Recipe**: rank {options.rank}, all linear layers, alpha {options.alpha}, learning rate
-  {options.learning_rate} with a short rise and a cosine over the last {options.falling:.0%},
-  {result.steps} steps of about {options.pack_tokens} tokens, loss on the model's replies only.
-- **Loss**: {result.losses[0]:.2f} at the first step, {_last(result.losses):.2f} over the last 20.
+- **Data**: {result.examples} generated examples, {result.tokens} tokens, of which
+  {result.reply_tokens} are replies that are learnt. No text was copied from anywhere.
+- **Training**: {result.steps} steps in {result.seconds / 60:.0f} minutes, loss on the model's
+  replies only: {result.losses[0]:.2f} at the first step, {_last(result.losses):.2f} over the last.
 - **Limits**: small. It copies values that stand in the request or in a result, and is easily wrong
   where it would have to calculate, to remember or to guess. It knows no dates such as "tomorrow".
 
