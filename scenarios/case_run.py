@@ -196,6 +196,8 @@ class CaseRunner:
             providers=[self._provider],
             max_steps=self._settings.max_steps or steps or talk.case.max_steps,
             instructions=self._settings.instructions or talk.case.instructions,
+            # What a model can do is judged, and its times are told: a slow machine fails nobody.
+            step_timeout_ms=talk.case.timeout_ms,
             trace=talk.trace,
         )
         messages: list[ChatMessage] = []

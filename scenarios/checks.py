@@ -7,7 +7,7 @@ until it holds or its time is over, since a page may need a moment. Patterns on 
 import asyncio
 import time
 from fnmatch import fnmatchcase
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from playwright.async_api import Error, Page
 from pydantic import (
@@ -136,7 +136,7 @@ class Checks(_Check):
     finish: Annotated[list[FinishReason], BeforeValidator(_listed)] | None = Field(
         default_factory=lambda: ["stop"]
     )
-    """Each request ended with one of these; null for whatever."""
+    """Each request ended with one of these; null for any, as long as it could go on."""
     at_most_steps: int | None = Field(default=None, ge=1)
     """Model steps of all requests together."""
 
@@ -180,10 +180,11 @@ class Checks(_Check):
         if self.url is not None and not occurs(self.url, outcome.url or ""):
             text = f"{outcome.url or 'nothing'} is open, which does not match {self.url!r}"
             failures.append(Failure("url", "wrong-url", text))
-        odd = [end for end in outcome.finishes if self.finish and end not in self.finish]
-        if odd and self.finish:
+        wanted = self.finish or get_args(FinishReason)
+        odd = [end for end in outcome.finishes if end not in wanted]
+        if odd:
             reason = f" ({outcome.error})" if outcome.error else ""
-            text = f"it ended with {odd[-1]}{reason}, not with {' or '.join(self.finish)}"
+            text = f"it ended with {odd[-1]}{reason}, not with {' or '.join(wanted)}"
             failures.append(Failure("finish", "wrong-finish", text))
         if self.at_most_steps is not None and outcome.steps > self.at_most_steps:
             text = f"it took {outcome.steps} steps, more than {self.at_most_steps}"

@@ -61,7 +61,7 @@ class Scenario(BaseModel):
     origins: list[str] = Field(default_factory=list[str])
     """Origins that may be used besides the start page's."""
     timeout_ms: int = Field(default=TIMEOUT_MS, ge=1)
-    """Limit of the whole conversation."""
+    """Limit of the whole conversation, and the only one of its steps."""
     checks: Checks
 
 
