@@ -1,7 +1,7 @@
 """Figures of a model: loading, prompts, decoding, and what reuse and constraints cost or save.
 
-A conversation of six steps is written four ways: freely with the cache of the step before, freely
-from an empty cache (the first token only), held to the tools' schemas, and by the library's own
+A conversation of six steps is written in several ways: with the cache of the step before, from an
+empty cache (the first token only), freely, held to the tools' schemas, and by the library's own
 `generate`. The replies are given and the model is led to them, so that all ways write the same
 tokens: what is compared is the work, not the words. Nothing here passes or fails.
 """
@@ -65,9 +65,12 @@ class Timed:
 class ModelStep:
     """One step of the conversation, written in each way."""
 
-    free: Timed
+    opening: Timed
+    """The first way: with what the step before left in the cache."""
     fresh_first_ms: float
     """Up to the first token from an empty cache."""
+    free: Timed
+    """Not held to a schema, like the opening, but with the prompt read before."""
     constrained: Timed
     bare_per_token_ms: float
     """A token of the library's own `generate`."""
@@ -77,12 +80,12 @@ class ModelStep:
     def to_json(self) -> JsonObject:
         """The step's figures."""
         return {
-            "prompt_tokens": self.free.prompt_tokens,
-            "cached_tokens": self.free.cached_tokens,
+            "prompt_tokens": self.opening.prompt_tokens,
+            "cached_tokens": self.opening.cached_tokens,
             "tokens": self.free.tokens,
             "led": self.led,
             "ms": {
-                "first_token": round(self.free.first_ms, 2),
+                "first_token": round(self.opening.first_ms, 2),
                 "first_token_without_reuse": round(self.fresh_first_ms, 2),
                 "per_token": round(self.free.per_token_ms, 3),
                 "constrained_per_token": round(self.constrained.per_token_ms, 3),
@@ -111,7 +114,7 @@ class ModelFigures:
     @property
     def ttft_reuse(self) -> float:
         """Time to the first token with reuse to that without, from step 2 on; below 1 is better."""
-        return median(step.free.first_ms / step.fresh_first_ms for step in self.steps[1:])
+        return median(step.opening.first_ms / step.fresh_first_ms for step in self.steps[1:])
 
     @property
     def constrained_per_token(self) -> float:
@@ -127,7 +130,9 @@ class ModelFigures:
     @property
     def prefill_per_s(self) -> float:
         """Tokens of a prompt that are read in a second."""
-        return median(step.free.prompt_tokens * 1000 / step.fresh_first_ms for step in self.steps)
+        return median(
+            step.opening.prompt_tokens * 1000 / step.fresh_first_ms for step in self.steps
+        )
 
     @property
     def decode_per_s(self) -> float:
@@ -251,9 +256,13 @@ class _Measured:
     signal: AbortSignal
 
     async def step(self, exchange: Exchange) -> ModelStep:
-        """Write the reply in each way. The held one comes second and so leaves in the cache what a
-        run leaves there, for the step after."""
+        """Write the reply in each way.
+
+        Whoever comes first at a length of the cache pays for it: on a CPU, torch compiles its
+        products anew for each. That is the opening, so the others are measured alike. The held one
+        comes last of ours and leaves in the cache what a run leaves there, for the step after."""
         request = replace(exchange.request, constraints=None, signal=self.signal)
+        opening, _ = await self._reply(request, exchange.reply)
         free, free_text = await self._reply(request, exchange.reply)
         held, held_text = await self._reply(
             replace(request, constraints=exchange.request.constraints), exchange.reply
@@ -268,7 +277,8 @@ class _Measured:
             finally:
                 self.provider.max_new_tokens = most
         led = free_text == held_text == exchange.reply and bare.tokens == free.tokens
-        return ModelStep(free, fresh.first_ms, held, bare.rest_ms / bare.tokens, led)
+        bare_ms = bare.rest_ms / bare.tokens
+        return ModelStep(opening, fresh.first_ms, free, held, bare_ms, led)
 
     async def _reply(self, request: GenerateRequest, text: str) -> tuple[Timed, str]:
         self.rehearsal.lead(request, text)

@@ -91,8 +91,8 @@ def page_lines(figures: PageFigures) -> list[str]:
 def model_lines(figures: ModelFigures) -> list[str]:
     """The figures as a table, and the ratios in words."""
     rows = [
-        f"{number:>4}  {step.free.prompt_tokens:>6} {step.free.cached_tokens:>6} "
-        f"{step.free.tokens:>8}  {step.free.first_ms:>8.0f} {step.fresh_first_ms:>8.0f}  "
+        f"{number:>4}  {step.opening.prompt_tokens:>6} {step.opening.cached_tokens:>6} "
+        f"{step.free.tokens:>8}  {step.opening.first_ms:>8.0f} {step.fresh_first_ms:>8.0f}  "
         f"{step.free.per_token_ms:>8.1f} {step.constrained.per_token_ms:>8.1f} "
         f"{step.bare_per_token_ms:>8.1f}"
         for number, step in enumerate(figures.steps, 1)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -115,7 +116,7 @@ def _step(first: float, fresh: float, free: float, held: float, bare: float) -> 
     def timed(ms: float) -> Timed:
         return Timed(1_000, 900, 10, first, ms * 10)
 
-    return ModelStep(timed(free), fresh, timed(held), bare, led=True)
+    return ModelStep(timed(99), fresh, timed(free), timed(held), bare, led=True)
 
 
 def _figures(steps: Sequence[ModelStep]) -> ModelFigures:
@@ -139,8 +140,8 @@ def test_the_ratios_leave_out_steps_that_say_nothing_of_them() -> None:
 
 
 def test_a_reply_that_went_astray_is_told() -> None:
-    fine, astray = _step(1, 1, 1, 1, 1), _step(1, 1, 1, 1, 1)
-    lost = ModelStep(astray.free, 1, astray.constrained, 1, led=False)
+    fine = _step(1, 1, 1, 1, 1)
+    lost = replace(fine, led=False)
     assert model_lines(_figures([fine, lost]))[-1] == (
         "not comparable, since a reply went astray: step 2"
     )
