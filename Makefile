@@ -37,7 +37,7 @@ test: install
 
 demo: install
 	$(BIN)/webmcp-agent doctor --get
-	$(BIN)/webmcp-agent run shop: "Find trail running shoes under 100 euros" --yes
+	$(BIN)/webmcp-agent run shop: "Find trail running shoes under 100 euros, open them and add two to the cart" --yes
 
 check:
 	bash .ci/run

@@ -5,7 +5,7 @@ installed, and none of their code is imported. The assembled file is the very on
 the hub, so its sha256 decides, wherever the bytes came from.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 
@@ -98,8 +98,18 @@ EMBEDDED: dict[str, EmbeddedModel] = {
     )
 }
 
-DEFAULT_MODEL = "qwen2.5-coder-0.5b"
+DEFAULT_ADAPTER = Path(__file__).parent / "default_adapter"
+"""The adapter that makes SmolLM2 work with the tools of pages; its model card is beside it."""
+
+DEFAULT_MODEL = "page-tools-135m"
 """What `default` means: a name in `EMBEDDED`."""
+
+EMBEDDED[DEFAULT_MODEL] = replace(
+    EMBEDDED["smollm2-135m"],
+    name=DEFAULT_MODEL,
+    label="SmolLM2-135M-Instruct with the page-tools adapter",
+    adapter=DEFAULT_ADAPTER,
+)
 
 
 def embedded_model(name: str) -> EmbeddedModel | None:
