@@ -243,20 +243,25 @@ def cpu_bfloat16() -> bool:
     """Whether bfloat16 is at least half again as quick as float32 on this CPU.
 
     Timed with one 256 x 256 product, the best of five: a CPU without native support is a hundred
-    times slower in it, one with it several times quicker. CPU time, so that a busy machine does
-    not change the answer."""
+    times slower in it, one with it several times quicker. One thread and its own time: on a busy
+    machine several wait for each other, and that made the answer a matter of luck."""
     import torch
 
     def seconds(dtype: torch.dtype) -> float:
         square = torch.ones(256, 256, dtype=dtype)
         times: list[float] = []
         for _ in range(6):
-            start = time.process_time()
+            start = time.thread_time()
             torch.mm(square, square)
-            times.append(time.process_time() - start)
+            times.append(time.thread_time() - start)
         return min(times[1:])
 
-    return seconds(torch.bfloat16) * 1.5 < seconds(torch.float32)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return seconds(torch.bfloat16) * 1.5 < seconds(torch.float32)
+    finally:
+        torch.set_num_threads(threads)
 
 
 def out_of_memory(exc: BaseException) -> bool:
