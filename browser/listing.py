@@ -9,7 +9,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from playwright.async_api import Frame
@@ -145,16 +145,32 @@ class Listing:
             self.warn(f"the tools of {frame.url} cannot be read: {document.problem}")
         if document.unreadable:
             self.warn(f"{document.unreadable} tools of {frame.url} cannot be read")
+        homes = {place: self._parts.in_frame(frame, place) for place in set(document.places)}
         found = [
             listed
             for line, title, place in zip(lines, document.titles, document.places, strict=True)
-            if (listed := self._tool(frame, document, line, title, place)) is not None
+            if (
+                listed := self._tool(
+                    frame, document, line, title, place, here=main and place == 0, home=homes[place]
+                )
+            )
+            is not None
         ]
         return document, found
 
     def _tool(
-        self, frame: Frame, document: _Document, line: str, title: str | None, place: int
+        self,
+        frame: Frame,
+        document: _Document,
+        line: str,
+        title: str | None,
+        place: int,
+        *,
+        here: bool,
+        home: Callable[[str], bool],
     ) -> Listed | None:
+        """The tool of a line. `here`: it lives in the main document itself; `home` says whether a
+        frame id of the protocol can be that of its document."""
         try:
             spec = _Spec.model_validate_json(_whole(line))
         except ValidationError as exc:
@@ -163,10 +179,9 @@ class Listing:
         if not _NAME.fullmatch(spec.name):
             self.warn(f"a tool is left out for its name: {ascii(spec.name[:60])}")
             return None
-        parts = self._parts
-        in_frame = parts.in_frame(frame, place)
-        mark = parts.witness.form(spec.name, in_frame)
-        if place != 0 or parts.witness.knows(spec.name, in_frame):
+        witness = self._parts.witness
+        mark = witness.form(spec.name, home)
+        if place != 0 or witness.knows(spec.name, home):
             declarative, autosubmit = mark is not None, mark is not None and mark.autosubmit
         else:
             declarative = spec.name in document.forms
@@ -182,9 +197,7 @@ class Listing:
             autosubmit=autosubmit,
             declarative=declarative,
             origin=spec.origin or document.origin,
-            frame="main"
-            if frame == self._parts.page.main_frame and place == 0
-            else _label(frame, spec),
+            frame="main" if here else _label(frame, spec),
             fingerprint=hashlib.sha256(
                 f"{spec.origin or document.origin}\n{line}".encode()
             ).hexdigest()[:16],
@@ -221,7 +234,8 @@ def _unique(found: Sequence[Listed]) -> dict[str, Listed]:
         tool = listed.tool
         if name != tool.name:
             tool = replace(tool, name=name)
-        unique[name] = replace(listed, tool=tool)
+            listed = replace(listed, tool=tool)
+        unique[name] = listed
     return unique
 
 

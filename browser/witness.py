@@ -90,7 +90,7 @@ class Witness:
         """Whether any event came: only then does the absence of one mean something."""
         self._pulse = pulse
         self._tasks = tasks
-        self._forms: dict[tuple[str, str], FormMark | None] = {}
+        self._forms: dict[str, dict[str, FormMark | None]] = {}  # tool → frame → its form
         self._invocations: dict[tuple[CdpSession, str], Invocation] = {}
         self._told_by: dict[str, CdpSession] = {}
         self._count = 0
@@ -115,12 +115,12 @@ class Witness:
 
     def knows(self, name: str, frame: Callable[[str], bool]) -> bool:
         """Whether the browser told of this tool in such a frame."""
-        return any(tool == name and frame(place) for place, tool in self._forms)
+        return any(frame(place) for place in self._forms.get(name, ()))
 
     def form(self, name: str, frame: Callable[[str], bool]) -> FormMark | None:
         """The form behind a tool; None when it is none, or not known."""
-        for (place, tool), mark in self._forms.items():
-            if tool == name and frame(place):
+        for place, mark in self._forms.get(name, {}).items():
+            if frame(place):
                 return mark
         return None
 
@@ -155,12 +155,12 @@ class Witness:
             mark = None
             if tool.get("backendNodeId") is not None:
                 mark = FormMark(tool.get("annotations", {}).get("autosubmit") is True)
-            self._forms[tool["frameId"], tool["name"]] = mark
+            self._forms.setdefault(tool["name"], {})[tool["frameId"]] = mark
             self._told_by[tool["frameId"]] = cdp
 
     def _removed(self, event: dict[str, Any]) -> None:
         for tool in event["tools"]:
-            self._forms.pop((tool["frameId"], tool["name"]), None)
+            self._drop(tool["name"], tool["frameId"])
 
     def _navigated(self, event: dict[str, Any]) -> None:
         self._forget(event["frame"]["id"])
@@ -170,8 +170,14 @@ class Witness:
 
     def _forget(self, frame: str) -> None:
         self._told_by.pop(frame, None)
-        for key in [key for key in self._forms if key[0] == frame]:
-            del self._forms[key]
+        for name in list(self._forms):
+            self._drop(name, frame)
+
+    def _drop(self, name: str, frame: str) -> None:
+        places = self._forms.get(name, {})
+        places.pop(frame, None)
+        if not places:
+            self._forms.pop(name, None)
 
     def _invoked(self, cdp: CdpSession, event: dict[str, Any]) -> None:
         self.spoke = True
