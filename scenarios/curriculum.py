@@ -208,8 +208,6 @@ BROAD = Mix((42, 10, 12, 8, 6, 22), talk=0.12, near=0.0, shops=ShopMix(), by_nam
 """All kinds of sites: what is learnt first."""
 SHOPS = Mix((60, 7, 10, 7, 4, 12), talk=0.16, near=0.5, shops=ShopMix(0.65, 0.6, 0.35))
 """Most of them shops like the one that comes with this package: what is learnt then."""
-CARTS = Mix((70, 5, 8, 5, 3, 9), talk=0.28, near=0.6, shops=ShopMix(0.7, 0.7, 0.45, changes=3.0))
-"""More on carts, reviews and what a shop cannot do: what is learnt last."""
 UNSEEN = Mix((10, 10, 10, 10, 10, 10), talk=0.12, near=0.0, shops=ShopMix())
 """All kinds alike, for evaluation."""
 

@@ -472,15 +472,10 @@ _FLOWS: Sequence[tuple[int, str, Callable[[Shop], Turn | list[Turn]]]] = (
 )
 
 
-_CHANGES = frozenset({"reviews", "cart", "remove", "set", "coupon", "checkout"})
-
-
 def shop_lesson(draw: Draw, domain: Table, unseen: bool) -> Lesson:
     """One shop and one or two requests to it."""
     shop = Shop(draw, domain, unseen)
     able = [flow for flow in _FLOWS if shop.has(flow[1])]
-    more = shop.mix.changes
-    weights = [weight * (more if role in _CHANGES else 1.0) for weight, role, _ in able]
-    make = draw.random.choices([flow[2] for flow in able], weights)[0]
+    make = draw.random.choices([f[2] for f in able], [f[0] for f in able])[0]
     made = make(shop)
     return Lesson("shop", shop, made if isinstance(made, list) else [made])

@@ -57,16 +57,13 @@ class ShopMix:
     """Of those, described and answering like it, too."""
     deep: float = 0.0
     """Of those with product pages, one of these pages is open at first."""
-    changes: float = 1.0
-    """How much likelier than usual a request is about the cart, a coupon or reviews; 1 for not."""
 
 
 class Shop(World):
     """A shop with a state; some are made like the demo shop, with other things for sale."""
 
     def __init__(self, draw: Draw, domain: Table, unseen: bool) -> None:
-        self.mix: ShopMix = domain.get("mix") or ShopMix()
-        mix = self.mix
+        mix: ShopMix = domain.get("mix") or ShopMix()
         like_demo = not unseen and draw.chance(mix.demo)
         manner = Manner(draw, unseen=unseen)
         self.exact = like_demo and mix.exact > 0 and draw.chance(mix.exact)

@@ -28,7 +28,6 @@ from webmcp_agent.providers.training import (
 )
 from webmcp_agent.scenarios.curriculum import (
     BROAD,
-    CARTS,
     SHOPS,
     UNSEEN,
     Curriculum,
@@ -70,7 +69,6 @@ class Stage:
 SHIPPED = (
     Stage(BROAD, 1950, TrainingOptions()),
     Stage(SHOPS, 1060, TrainingOptions(learning_rate=6e-4, falling=0.6)),
-    Stage(CARTS, 700, TrainingOptions(learning_rate=5e-4, falling=0.7)),
 )
 SITE_OPTIONS = TrainingOptions(learning_rate=3e-4, falling=0.6)
 """Gentler than from scratch: it begins with the shipped adapter."""
