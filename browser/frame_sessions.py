@@ -1,5 +1,4 @@
-"""Protocol sessions with frames that run in a process of their own: the page's session does not
-see what happens there.
+"""Protocol sessions with frames in a process of their own, which the page's session cannot see.
 
 Only frames of foreign origins that may be used get one; a frame that shares the page's process is
 seen by the page's own session.

@@ -176,7 +176,7 @@ def test_an_embedded_model_brings_its_own_adapter(
     folder = fetch_model(before, told.append)
 
     assert (before.cached, before.missing_bytes) == (False, len(content))
-    assert before.label == "The tiny model with adapter own"
+    assert before.label == "The tiny model"
     assert before.chat_template == "TUNED {{ messages[0]['content'] }}"
     assert (told == sorted(told), told[-1]) == (True, 1.0)
     assert (folder / "chat_template.jinja").read_text("utf-8") == before.chat_template
