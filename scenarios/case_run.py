@@ -25,8 +25,9 @@ from webmcp_agent.browser.tools import JsonObject, ToolFail, ToolSource
 from webmcp_agent.providers.abort import AbortController, AbortSignal
 from webmcp_agent.providers.base import Disposable, LocalProvider
 from webmcp_agent.providers.detection import provider_from_name
+from webmcp_agent.scenarios.causes import Cause, cause_of
 from webmcp_agent.scenarios.errors import ScenarioError
-from webmcp_agent.scenarios.outcome import Failure, MadeCall, outcome_of
+from webmcp_agent.scenarios.outcome import Failure, MadeCall, Outcome, outcome_of
 from webmcp_agent.scenarios.report import RunFolder
 from webmcp_agent.scenarios.runner import PageSettings, RunSettings, Spent, Told, load_model
 from webmcp_agent.scenarios.scenario import Case
@@ -51,10 +52,22 @@ class CaseResult:
     repeat: int
     """From 1."""
     failures: tuple[Failure, ...]
-    calls: tuple[MadeCall, ...] = ()
+    outcome: Outcome = field(default_factory=Outcome)
     spent: Spent = field(default_factory=Spent)
     total_ms: float = 0.0
     """Of the conversation, without opening the page."""
+    folder: Path | None = None
+    """Where its parts and its trace were written."""
+
+    @property
+    def calls(self) -> tuple[MadeCall, ...]:
+        """The calls that were made, of all requests."""
+        return self.outcome.calls
+
+    @property
+    def why(self) -> Cause | None:
+        """The one cause of its failures; None when it passed."""
+        return cause_of(self.failures, self.outcome)
 
     @property
     def passed(self) -> bool:
@@ -75,8 +88,13 @@ class CaseResult:
             "case": self.case.name,
             "repeat": self.repeat,
             "passed": self.passed,
+            "why": self.why,
             "failures": [failure.to_json() for failure in self.failures],
             "calls": [call.to_json() for call in self.calls],
+            "steps": self.outcome.steps,
+            "finish": self.outcome.finishes[-1] if self.outcome.finishes else None,
+            "answer": self.outcome.answer,
+            "url": self.outcome.url,
             "ms": {
                 "total": round(self.total_ms, 1),
                 "model": round(spent.model_ms, 1),
@@ -88,6 +106,7 @@ class CaseResult:
                 "cached": spent.cached_tokens,
                 "completion": spent.completion_tokens,
             },
+            "out": None if self.folder is None else str(self.folder),
         }
 
 
@@ -122,7 +141,7 @@ class CaseRunner:
         browser = None if start is None else await self._chromium()
         with ExitStack() as stack:
             files = None if folder is None else stack.enter_context(closing(RunFolder(folder)))
-            talk = _Talk(case, repeat, signal, files)
+            talk = _Talk(case, repeat, signal, files, folder)
             try:
                 async with self._tools(case, start, browser, signal) as source:
                     result = await self._judged(talk, source)
@@ -188,7 +207,8 @@ class CaseRunner:
         outcome = outcome_of(talk.runs, None if page is None else page.url)
         if set(outcome.finishes) & _NOT_JUDGED:
             raise CannotJudge(f"the model could not go on: {outcome.error}")
-        return talk.result(await talk.case.checks.judge(outcome, page and page.page))
+        failures = await talk.case.checks.judge(outcome, page and page.page)
+        return talk.result(failures, outcome.url)
 
     async def _talk(self, talk: "_Talk", source: ToolSource, steps: int | None) -> None:
         """The requests one after another; ends early on Stop and when a run could not go on."""
@@ -225,6 +245,7 @@ class _Talk:
     repeat: int
     signal: AbortSignal
     files: RunFolder | None
+    folder: Path | None
     runs: list[list[AgentStreamPart]] = field(default_factory=list[list[AgentStreamPart]])
     spent: Spent = field(default_factory=Spent)
     began: float = 0.0
@@ -244,14 +265,15 @@ class _Talk:
         if self.files is not None:
             self.files.trace(event)
 
-    def result(self, failures: list[Failure]) -> CaseResult:
+    def result(self, failures: list[Failure], url: str | None = None) -> CaseResult:
         return CaseResult(
             case=self.case,
             repeat=self.repeat,
             failures=tuple(failures),
-            calls=outcome_of(self.runs).calls,
+            outcome=outcome_of(self.runs, url),
             spent=self.spent,
             total_ms=self.total_ms,
+            folder=self.folder,
         )
 
 

@@ -6,6 +6,7 @@ until it holds or its time is over, since a page may need a moment. Patterns on 
 
 import asyncio
 import time
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, get_args
 
@@ -23,7 +24,7 @@ from pydantic import (
 from webmcp_agent.agent.stream import FinishReason
 from webmcp_agent.scenarios.expected_calls import ExpectedCall, NamedCall, Node, match_calls
 from webmcp_agent.scenarios.matching import Pattern, occurs, same_value, shown
-from webmcp_agent.scenarios.outcome import Failure, Outcome
+from webmcp_agent.scenarios.outcome import Failure, FailureKind, Outcome
 
 PAUSE_MS = 50
 """Between two looks at the page."""
@@ -163,13 +164,16 @@ class Checks(_Check):
         for wanted in self.called:
             wrongs = [wanted.wrong(call) for call in outcome.calls]
             if None not in wrongs:
-                near = [wrong for wrong in wrongs if wrong and wrong[0] != "wrong-tool"]
-                text = f"{wanted.text()} was never called" + (f": {near[0][1]}" if near else "")
-                failures.append(Failure("called", "missing-call", text))
+                failures.append(_never_called(wanted, wrongs))
         for unwanted in self.not_called:
             failures += [
-                Failure("not_called", "forbidden-call", f"{call.tool}({shown(call.args)}) was made")
-                for call in outcome.calls
+                Failure(
+                    "not_called",
+                    "forbidden-call",
+                    f"{call.tool}({shown(call.args)}) was made",
+                    number,
+                )
+                for number, call in enumerate(outcome.calls, 1)
                 if fnmatchcase(call.tool, unwanted.tool)
                 and unwanted.model_copy(update={"tool": call.tool}).wrong(call) is None
             ]
@@ -190,3 +194,14 @@ class Checks(_Check):
             text = f"it took {outcome.steps} steps, more than {self.at_most_steps}"
             failures.append(Failure("at_most_steps", "too-many-steps", text))
         return failures
+
+
+def _never_called(
+    wanted: ExpectedCall, wrongs: Sequence[tuple[FailureKind, str] | None]
+) -> Failure:
+    """How far the calls that were made are from one that was wanted; the nearest one tells."""
+    text = f"{wanted.text()} was never called"
+    for number, wrong in enumerate(wrongs, 1):
+        if wrong is not None and wrong[0] != "wrong-tool":
+            return Failure("called", wrong[0], f"{text}: {wrong[1]}", number)
+    return Failure("called", "missing-call" if wrongs else "no-call", text)

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, JsonValue, Tag
 
+from webmcp_agent.browser.tools import JsonObject
 from webmcp_agent.scenarios.matching import Matcher, Matchers, mismatch, shown
 from webmcp_agent.scenarios.outcome import Failure, FailureKind, MadeCall
 
@@ -37,8 +38,8 @@ class ExpectedCall(_Expected):
         """Why a call is not this one; None when it is."""
         if call.tool != self.tool:
             return "wrong-tool", f"{call.tool} was called instead of {self.tool}"
-        if self.args is not None and (wrong := mismatch(dict(self.args), call.args)) is not None:
-            return "wrong-argument", f"{self.tool}: {wrong}"
+        if (wrong := self._wrong_args(call.args)) is not None:
+            return wrong
         if "result" in self.model_fields_set and call.outcome != "ok":
             return "wrong-result", f"{self.tool} ended with {call.outcome}: {call.text}"
         if "result" in self.model_fields_set:
@@ -46,6 +47,15 @@ class ExpectedCall(_Expected):
             if None not in wrongs:
                 return "wrong-result", f"{self.tool}: {wrongs[0]}"
         return None
+
+    def _wrong_args(self, args: JsonObject) -> tuple[FailureKind, str] | None:
+        expected = dict(self.args or {})
+        named = [name for name in expected if not name.startswith("$")]
+        missing = next((name for name in named if name not in args), None)
+        if missing is not None:
+            return "missing-argument", f"{self.tool}: {missing} is missing"
+        wrong = mismatch(expected, args)
+        return None if wrong is None else ("wrong-argument", f"{self.tool}: {wrong}")
 
     def text(self) -> str:
         """The call in one line."""
@@ -175,15 +185,24 @@ class _Matching:
         if end is not None:
             extra = self.made[end]
             text = f"call {end + 1}: {extra.tool}({shown(extra.args)}) was not expected"
-            return Failure("calls", "extra-call", text)
+            return Failure("calls", "extra-call", text, end + 1)
         at, _, kind, text = max(self.misfits, key=_telling)
-        return Failure("calls", kind, f"call {at + 1}: {text}")
+        return Failure("calls", kind, f"call {at + 1}: {text}", at + 1)
 
 
 def _telling(misfit: tuple[int, ExpectedCall, FailureKind, str]) -> tuple[int, int, bool]:
     """A later call tells more, then one of the right tool, then one that had to be made."""
     at, node, kind, _ = misfit
-    return at, ("wrong-tool", "wrong-argument", "wrong-result").index(kind), not node.optional
+    return at, _NEARER.index(kind), not node.optional
+
+
+_NEARER: tuple[FailureKind, ...] = (
+    "wrong-tool",
+    "missing-argument",
+    "wrong-argument",
+    "wrong-result",
+)
+"""How near a call is to the expected one, farthest first."""
 
 
 def _readings(call: MadeCall) -> list[JsonValue]:

@@ -22,6 +22,7 @@ from webmcp_agent.browser.tools import JsonObject
 FailureKind = Literal[
     "no-call",
     "wrong-tool",
+    "missing-argument",
     "wrong-argument",
     "wrong-result",
     "missing-call",
@@ -45,10 +46,13 @@ class Failure:
     """The key of the check, such as `calls` or `page`; `error` when nothing could be judged."""
     kind: FailureKind
     message: str
+    call: int | None = None
+    """The call that it is about, from 1."""
 
     def to_json(self) -> JsonObject:
         """The failure as a JSON object."""
-        return {"check": self.check, "kind": self.kind, "message": self.message}
+        plain: JsonObject = {"check": self.check, "kind": self.kind, "message": self.message}
+        return plain if self.call is None else {**plain, "call": self.call}
 
 
 @dataclass(frozen=True, slots=True)

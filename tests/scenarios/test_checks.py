@@ -219,7 +219,7 @@ JUDGED: list[tuple[dict[str, JsonValue], list[tuple[str, str]]]] = [
     ({"calls": ["search", "add_to_cart"]}, []),
     ({"calls": ["search"]}, [("calls", "extra-call")]),
     ({"called": ["add_to_cart", {"tool": "search", "args": {"query": "mug"}}]}, []),
-    ({"called": [{"tool": "search", "args": {"query": "cup"}}]}, [("called", "missing-call")]),
+    ({"called": [{"tool": "search", "args": {"query": "cup"}}]}, [("called", "wrong-argument")]),
     ({"called": ["checkout"]}, [("called", "missing-call")]),
     ({"not_called": ["checkout", {"tool": "add_to_cart", "args": {"quantity": 1}}]}, []),
     ({"not_called": ["add_*"]}, [("not_called", "forbidden-call")]),

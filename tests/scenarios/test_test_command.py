@@ -51,15 +51,18 @@ def test_each_case_is_a_line_of_json_and_the_counts_are_the_last(tmp_path: Path)
         assert isinstance(ms, dict)
         assert list(ms) == ["total", "model", "page", "own"]
         assert tokens == {"prompt": 0, "cached": 0, "completion": 0}
+    assert str(second.pop("url")).startswith("http://127.0.0.1:")
     assert (first, second) == (
         {
-            "file": "evals.json", "case": "Hello", "repeat": 1, "passed": True,
-            "failures": [], "calls": [],
+            "file": "evals.json", "case": "Hello", "repeat": 1, "passed": True, "why": None,
+            "failures": [], "calls": [], "steps": 1, "finish": "stop", "answer": "Hello!",
+            "url": None, "out": None,
         },
         {
-            "file": "mugs.scenario.yaml", "case": "Mugs", "repeat": 1, "passed": True,
+            "file": "mugs.scenario.yaml", "case": "Mugs", "repeat": 1, "passed": True, "why": None,
             "failures": [],
             "calls": [{"name": "search_products", "args": {"query": "mug"}, "outcome": "ok"}],
+            "steps": 2, "finish": "stop", "answer": "There are three mugs.", "out": None,
         },
     )  # fmt: skip
     assert summary == {"type": "summary", "passed": 2, "failed": 0, "errors": 0}
@@ -72,11 +75,11 @@ def test_a_case_that_fails_is_told_with_its_reason_and_exits_with_1(tmp_path: Pa
     ended = command("test", scenario, "--json", "--model", model, cwd=tmp_path)
     line, summary = ended.json_lines()
     assert isinstance(line, dict)
-    assert line["passed"] is False
+    assert (line["passed"], line["why"]) == (False, "no-call")
     assert line["failures"] == [
         {
             "check": "called",
-            "kind": "missing-call",
+            "kind": "no-call",
             "message": "search_products() was never called",
         }
     ]
@@ -90,7 +93,7 @@ def test_a_case_that_cannot_be_judged_counts_as_an_error_and_not_as_passed(tmp_p
     ended = command("test", "evals.json", "--json", "--model", model, cwd=tmp_path)
     line, summary = ended.json_lines()
     assert isinstance(line, dict)
-    assert line["passed"] is False
+    assert (line["passed"], line["why"]) == (False, "not-judged")
     assert line["failures"] == [
         {"check": "error", "kind": "error", "message": "it names no page; give one with --url"}
     ]
