@@ -1,4 +1,4 @@
-"""The system prompt: role, rules, error codes, site, page, example call, and the tools in words.
+"""The system prompt: role, rules, error codes, site, example call, page, and the tools in words.
 
 What never changes comes first and what changes from step to step comes last, so that a provider
 that keeps the cache of an unchanged beginning has a long one to keep.
@@ -64,19 +64,21 @@ def system_prompt(
 ) -> str:
     """The system prompt for one generation.
 
-    `tools` are the shown ones, best first; `total` is how many can be called in all."""
+    `tools` are the shown ones, in the order of the list; `total` is how many can be called in
+    all."""
     lines = [ROLE, "How to work:"]
     lines += [f"- {rule}" for rule in (*(ACTING_RULES if tools else ()), *RULES)]
     if tools:
         lines.append(CODES_HEAD)
         lines += [f"- {code}: {meaning}" for code, meaning in CODE_MEANINGS.items()]
     lines += _site(instructions, agents)
+    if tools:
+        lines += [EXAMPLE_HEAD, _example(tools[0], call_format, tools_inline)]
     lines += _page(page)
     if not tools:
         return "\n".join([*lines, NO_TOOLS])
     if total > len(tools):
         lines.append(f"This page has {total} tools; the {len(tools)} that fit best are listed.")
-    lines += [EXAMPLE_HEAD, _example(tools[0], call_format, tools_inline)]
     if tools_inline:
         lines += [TOOLS_HEAD, *(_in_words(tool) for tool in tools), JSON_FORM]
     return "\n".join(lines)

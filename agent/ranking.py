@@ -84,6 +84,15 @@ def rank_tools(
     return [_compact(tool) for tool, _ in ranked[:max_tools]]
 
 
+def in_settled_order(tools: Sequence[CompactTool], settled: Sequence[str]) -> list[CompactTool]:
+    """`tools` with those named in `settled` first, as they stand there, then the others as given.
+
+    Tools that keep their places from step to step leave the prompt's beginning as it was, so that
+    a provider has less to read again; a tool that is new to the run comes last."""
+    place = {name: at for at, name in enumerate(settled)}
+    return sorted(tools, key=lambda tool: place.get(tool.name, len(place)))
+
+
 def _query_weights(query: str) -> dict[str, float]:
     """Each term once; what a verb may also be called weighs half."""
     said = dict.fromkeys(terms(query), 1.0)

@@ -27,7 +27,7 @@ from webmcp_agent.agent.foreign_text import clean, cut_result, unwrapped, wrap_u
 from webmcp_agent.agent.options import LocalLoopOptions
 from webmcp_agent.agent.prompt import system_prompt
 from webmcp_agent.agent.racing import StopPressed, TooLate, race
-from webmcp_agent.agent.ranking import rank_tools
+from webmcp_agent.agent.ranking import in_settled_order, rank_tools
 from webmcp_agent.agent.repair import problem_text, unknown_tool
 from webmcp_agent.agent.repetition import Repetition
 from webmcp_agent.agent.request import AgentDefinition, AgentRunRequest
@@ -131,6 +131,8 @@ class Run:
     repetition: Repetition = field(default_factory=Repetition)
     recent: list[str] = field(default_factory=list[str])
     """Names of called tools, newest first."""
+    settled: list[str] = field(default_factory=list[str])
+    """Names of the tools shown so far, in the order in which they are shown."""
     results: list[str] = field(default_factory=list[str])
     """Every answer, oldest first."""
     failure: tuple[str, str] | None = None
@@ -244,7 +246,7 @@ class Run:
         )
 
         def render(count: int, turns: Sequence[ChatTurn]) -> PromptParts:
-            shown = tuple(ranked[:count])
+            shown = tuple(in_settled_order(ranked[:count], self.settled))
             system = system_prompt(
                 tools=shown,
                 total=len(offer.tools),
@@ -275,6 +277,8 @@ class Run:
         self.trace("fit", tries=[list(one) for one in fitting.tries])
         if fitting.prompt is None:
             raise _RunFailed("prompt-too-long", TOO_LONG)
+        names = [tool.name for tool in fitting.prompt.tools]
+        self.settled += [name for name in names if name not in self.settled]
         return fitting.prompt
 
     async def _generate(self, prompt: PromptParts) -> GenerateResult:

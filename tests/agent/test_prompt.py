@@ -250,7 +250,7 @@ async def test_a_prompt_with_fewer_tools_says_so() -> None:
 
 
 async def test_what_stays_the_same_comes_first() -> None:
-    """The part before the page line is equal from step to step, whatever the page does."""
+    """The part before the example call is equal from step to step, whatever the page does."""
     page = PageDouble(context=PageContext("/", "Shop"))
     provider = ScriptedProvider([search(), "I found the Blue mug."])
 
@@ -262,5 +262,7 @@ async def test_what_stays_the_same_comes_first() -> None:
     page.answers["search_products"] = change
     await collect(provider, request(page, FIND_MUG), LocalLoopOptions(instructions="A shop."))
     before = [req.system.split("Page: ")[0] for req in provider.requests]
-    assert before[0] == before[1]
-    assert before[0].endswith("About this site:\nA shop.\n")
+    assert [text.split("Example call:")[0] for text in before] == [
+        before[0].split("Example")[0]
+    ] * 2
+    assert "About this site:\nA shop.\nExample call:" in before[0]

@@ -207,18 +207,36 @@ async def test_descriptions_are_cut_to_400_characters(length: int, kept: str) ->
     )
 
 
-async def test_tools_that_were_just_used_come_first_among_equals() -> None:
-    """A-047: the three newest, newest first."""
+async def test_tools_that_were_just_used_stay_listed_among_equals() -> None:
+    """A-047: the three newest."""
     page = counting_page(6)
     replies = [write(f"tool_{number}", n=number) for number in (6, 3, 5, 2)]
     provider = ScriptedProvider([*replies, "Done."])
-    await collect(provider, request(page, "hm"))
+    await collect(provider, request(page, "hm"), LocalLoopOptions(max_tools=3))
+    assert [{shown.name[5:] for shown in req.tools} for req in provider.requests] == [
+        {"1", "2", "3"},
+        {"6", "1", "2"},
+        {"3", "6", "1"},
+        {"5", "3", "6"},
+        {"2", "5", "3"},
+    ]
+
+
+async def test_a_listed_tool_keeps_its_place_and_a_new_one_comes_last() -> None:
+    """The beginning of the prompt stays as it was, whatever was called; the best comes first."""
+    page = counting_page(4)
+
+    def grow(args: object) -> str:
+        page.tools = [tool("tool_0"), *page.tools[:1], *page.tools[2:]]
+        return "ok"
+
+    page.answers["tool_4"] = grow
+    provider = ScriptedProvider([write("tool_3", n=3), write("tool_4", n=4), "Done."])
+    await collect(provider, request(page, "use tool 3"))
     assert [[shown.name[5:] for shown in req.tools] for req in provider.requests] == [
-        ["1", "2", "3", "4", "5", "6"],
-        ["6", "1", "2", "3", "4", "5"],
-        ["3", "6", "1", "2", "4", "5"],
-        ["5", "3", "6", "1", "2", "4"],
-        ["2", "5", "3", "1", "4", "6"],
+        ["3", "1", "2", "4"],
+        ["3", "1", "2", "4"],
+        ["3", "1", "4", "0"],
     ]
 
 
