@@ -200,11 +200,9 @@ class Mix:
     near: float
     """Of the requests that a shop cannot do, those that other shops can."""
     shops: ShopMix
-    by_name: bool = True
-    """Tools come by their names, as Chromium lists them, rather than in the site's order."""
 
 
-BROAD = Mix((42, 10, 12, 8, 6, 22), talk=0.12, near=0.0, shops=ShopMix(), by_name=False)
+BROAD = Mix((42, 10, 12, 8, 6, 22), talk=0.12, near=0.0, shops=ShopMix())
 """All kinds of sites: what is learnt first."""
 SHOPS = Mix((60, 7, 10, 7, 4, 12), talk=0.16, near=0.5, shops=ShopMix(0.65, 0.6, 0.35))
 """Most of them shops like the one that comes with this package: what is learnt then."""
@@ -218,7 +216,6 @@ def make_lesson(seed: str, mix: Mix = BROAD, unseen: bool = False) -> Lesson:
     kind = draw.random.choices([*_SITES], mix.sites)[0]
     pool = domains_of(unseen) if kind == "lookup" else domains(kind, unseen)
     lesson = _SITES[kind](draw, {**draw.pick(pool), "mix": mix.shops}, unseen)
-    lesson.world.by_name = mix.by_name
     if draw.chance(mix.talk):
         lesson = talk_lesson(draw, lesson, mix.near)
     elif draw.chance(0.12):

@@ -55,7 +55,7 @@ class Site(World):
     """A site's tools with invented answers."""
 
     def __init__(self, draw: Draw, tools: Sequence[PageTool], title: str, path: str) -> None:
-        super().__init__(draw, Manner(draw), Place(path, title), by_name=True)
+        super().__init__(draw, Manner(draw), Place(path, title))
         for tool in tools:
             schema, _ = read_schema(tool.input_schema)
             names = cast("JsonObject", schema.get("properties") or {})

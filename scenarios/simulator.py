@@ -270,8 +270,6 @@ class World:
     place: Place
     actions: list[Action] = field(default_factory=list[Action])
     faults: dict[str, list[Fault]] = field(default_factory=dict[str, list[Fault]])
-    by_name: bool = False
-    """Tools are listed by their names, as Chromium does, rather than in the site's order."""
     last: ToolOk | ToolFail | None = None
     """How the newest call ended."""
     log: list[tuple[str, Args]] = field(default_factory=list[tuple[str, Args]])
@@ -353,9 +351,9 @@ class World:
         return not action.pages or self.place.path in action.pages
 
     async def list_tools(self) -> list[PageTool]:
-        """The tools of the page that is open."""
+        """The tools of the page that is open, by their names, as Chromium lists them."""
         here = [action.tool for action in self.actions if self._is_here(action)]
-        return sorted(here, key=lambda tool: tool.name) if self.by_name else here
+        return sorted(here, key=lambda tool: tool.name)
 
     async def page_context(self) -> PageContext:
         """What is open."""
