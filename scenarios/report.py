@@ -1,7 +1,7 @@
 """What a run leaves on disk: its stream, its trace and its summary, in a folder of its own.
 
 Lines are written as they happen, so that a run that is killed leaves what it had done; the summary
-lands by rename. Only the owner can read the folder.
+lands by rename. Only the owner can read the folder, and no secret is written into it.
 """
 
 import json
@@ -9,13 +9,14 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from pydantic import JsonValue
 
 from webmcp_agent.agent.stream import AgentStreamPart
 from webmcp_agent.agent.trace import TraceEvent
 from webmcp_agent.browser.tools import JsonObject
+from webmcp_agent.scenarios.masking import Masker, mask
 
 TRACE_TEXT_LIMIT = 100_000
 """Characters of each text that the trace keeps; a page can answer with megabytes."""
@@ -27,7 +28,7 @@ SUMMARY_FILE = "summary.json"
 
 def new_run_folder(task: str, parent: Path = Path("runs")) -> Path:
     """A folder name that is not taken: date, time and the first words of the task."""
-    words = re.sub(r"[^a-z0-9]+", "-", task.casefold()).strip("-")[:40].strip("-")
+    words = re.sub(r"[^a-z0-9]+", "-", mask(task).casefold()).strip("-")[:40].strip("-")
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{words or 'run'}"
     path, n = parent / stem, 2
     while path.exists():
@@ -38,17 +39,19 @@ def new_run_folder(task: str, parent: Path = Path("runs")) -> Path:
 class RunFolder:
     """The files of one run; close it when the run is over."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, masker: Masker | None = None) -> None:
+        """`masker` knows the values that the person gave by name."""
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(0o700)
         self.path = path
+        self._masker = masker or Masker()
         self._parts = _private(path / PARTS_FILE)
         self._trace = _private(path / TRACE_FILE)
         self._began = time.perf_counter()
 
     def part(self, part: AgentStreamPart) -> None:
         """Add a part of the stream."""
-        _add_line(self._parts, part.to_json())
+        _add_line(self._parts, self._masked(part.to_json()))
 
     def trace(self, event: TraceEvent) -> None:
         """Add a trace event, with the time since the run began and with long texts cut."""
@@ -59,16 +62,20 @@ class RunFolder:
         }
         if event.agent is not None:
             line["agent"] = event.agent
-        _add_line(self._trace, line | {k: _bounded(v) for k, v in event.data.items()})
+        data: JsonObject = {key: _bounded(value) for key, value in event.data.items()}
+        _add_line(self._trace, line | self._masked(data))
 
     def summary(self, summary: JsonObject) -> None:
         """Write the summary, whole or not at all."""
         target = self.path / SUMMARY_FILE
         unfinished = target.with_suffix(".tmp")
         with _private(unfinished) as file:
-            json.dump(summary, file, ensure_ascii=False, indent=2)
+            json.dump(self._masked(summary), file, ensure_ascii=False, indent=2)
             file.write("\n")
         unfinished.replace(target)
+
+    def _masked(self, line: JsonObject) -> JsonObject:
+        return cast("JsonObject", self._masker.value(line))
 
     def close(self) -> None:
         """Close the files."""
