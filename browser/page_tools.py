@@ -81,6 +81,8 @@ class PageTools:
         self._listed: dict[str, Listed] = {}
         self._always: set[str] = set()
         self._calls = 0
+        self.withheld: list[PendingCall] = []
+        """Calls that a dry run answered in place of the page, oldest first."""
 
     async def __aenter__(self) -> Self:
         await self._watch([])
@@ -241,8 +243,8 @@ class PageTools:
                 return ToolFail("unavailable", str(exc))
             if listed is None:
                 return ToolFail("not-found", message(f"The page has no tool {name!r} now."))
-        if (refusal := await self._permission(listed.tool, text, signal)) is not None:
-            return refusal
+        if (instead := await self._permission(listed.tool, text, signal)) is not None:
+            return instead
         self._calls += 1
         logger.debug("call %s: %s", call_id, name)
         call = Call(self._parts, listed, text, str(self._calls), limit_ms=self._call_timeout_ms)
@@ -279,25 +281,29 @@ class PageTools:
             return False
         return True
 
-    async def _permission(self, tool: PageTool, text: str, signal: StopSignal) -> ToolFail | None:
-        """Why the call may not be sent; None when it may."""
-        match self.policy.decide(tool):
-            case "deny":
-                return ToolFail("blocked", f"The tool {tool.name} is on the list of denied ones.")
-            case "allow":
-                return None
-            case "ask":
-                pass
-        if tool.fingerprint in self._always:
+    async def _permission(
+        self, tool: PageTool, text: str, signal: StopSignal
+    ) -> ToolOk | ToolFail | None:
+        """What the call is answered with instead of being sent; None when it may be sent."""
+        policy, args = self.policy, json.loads(text)
+        secrets = tuple(policy.secrets_in(args))
+        decision = policy.decide(tool, secrets)
+        if decision == "deny":
+            return ToolFail("blocked", f"The tool {tool.name} is on the list of denied ones.")
+        if (broken := policy.outside_limits(tool, args)) is not None:
+            return ToolFail("blocked", message(broken))
+        if policy.withholds(tool):
+            self.withheld.append(PendingCall(tool, args, secrets))
+            return ToolOk(f"{DRY_RUN} It would have been: {tool.name} {text}")
+        if decision == "allow":
             return None
-        if self.policy.approve is None:
-            switch = "--yes=all" if tool.consequential else "--yes"
-            return ToolFail(
-                "denied",
-                f"Nobody could be asked about {tool.name}. Allow it with --allow {tool.name}, "
-                f"or all tools with {switch}.",
-            )
-        asking = asyncio.ensure_future(self.policy.approve(PendingCall(tool, json.loads(text))))
+        if tool.fingerprint in self._always and not secrets:
+            return None
+        if policy.approve is None:
+            how = policy.how_to_allow(tool, secrets)
+            gets = f", which would get {' and '.join(secrets)}" if secrets else ""
+            return ToolFail("denied", f"Nobody could be asked about {tool.name}{gets}. {how}")
+        asking = asyncio.ensure_future(policy.approve(PendingCall(tool, args, secrets)))
         stop = asyncio.ensure_future(signal.wait())
         try:
             await asyncio.wait({asking, stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -311,10 +317,12 @@ class PageTools:
             stop.cancel()
         if answer == "stop" or signal.aborted:
             return _NOT_SENT
-        if answer == "always" and not tool.consequential:
+        if answer == "always" and not (tool.consequential or secrets):
             self._always.add(tool.fingerprint)
         return None if answer in {"yes", "always"} else _SAID_NO
 
+
+DRY_RUN = "Dry run: nothing was sent."
 
 _NOT_SENT = ToolFail(
     "cancelled", "The person pressed Stop; nothing was sent.", may_have_happened=False

@@ -1,15 +1,16 @@
-"""What may be called and visited: modes, allow and deny globs, origins, approvals. No I/O.
+"""What may be called and visited: modes, globs of names, limits, origins, approvals. No I/O.
 
 A page's hints can only tighten these rules: `consequential` turns a yes into a question, while
 `read_only` and the like never skip one, since the page that writes a hint may lie.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 from urllib.parse import urlsplit
 
+from webmcp_agent.browser.limits import Limit
 from webmcp_agent.browser.tools import JsonObject, PageTool
 
 Mode = Literal["ask", "yes", "all"]
@@ -25,12 +26,22 @@ class PendingCall:
 
     tool: PageTool
     args: JsonObject
+    secrets: tuple[str, ...] = ()
+    """Names of the person's secrets that are in the arguments."""
 
 
 Approver = Callable[[PendingCall], Awaitable[Approval]]
 """Asks the person. `always` also covers later calls of the same tool, whatever their arguments,
-while its fingerprint stays the same and unless it is consequential. `stop` ends more than a call:
-the asker presses Stop itself."""
+while its fingerprint stays the same and unless it is consequential or gets a secret. `stop` ends
+more than a call: the asker presses Stop itself."""
+
+SecretsIn = Callable[[JsonObject], Sequence[str]]
+"""The names of the person's secrets that arguments hold, in whatever form."""
+
+
+def no_secrets(_: JsonObject) -> Sequence[str]:
+    """For a person who gave none."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +49,19 @@ class Policy:
     """The user's rules for one page."""
 
     mode: Mode = "ask"
-    """`yes` approves all but consequential tools; `all` approves everything."""
+    """`yes` approves all but consequential tools and calls with a secret; `all` everything."""
     allow: tuple[str, ...] = ()
-    """Globs of tool names that need no question; a consequential one only when named in full."""
+    """Globs of tool names that need no question; a consequential one, and one that gets a secret,
+    only when named in full."""
+    ask: tuple[str, ...] = ()
+    """Globs of tool names that are always asked for, whatever the mode and `allow` say."""
     deny: tuple[str, ...] = ()
     """Globs of tool names that are never called; wins over everything else."""
+    limits: tuple[Limit, ...] = ()
+    """What arguments may be; a call outside them is never sent."""
+    dry_run: bool = False
+    """Send only calls of tools that the page calls read-only, and of those only the allowed."""
+    secrets_in: SecretsIn = no_secrets
     origins: tuple[str, ...] = ()
     """Origins that may be used besides the start page's, such as `https://pay.example`."""
     approve: Approver | None = None
@@ -53,15 +72,37 @@ class Policy:
             if origin_of(entry) is None:
                 raise ValueError(f"{entry!r} is no origin; write it like https://example.org:8443")
 
-    def decide(self, tool: PageTool) -> Decision:
-        """Whether `tool` may be called: yes, no, or only when the person says so."""
+    def decide(self, tool: PageTool, secrets: Sequence[str] = ()) -> Decision:
+        """Whether `tool` may be called: yes, no, or only when the person says so.
+
+        `secrets`: those that the arguments hold."""
         if _matches(tool.name, self.deny):
             return "deny"
+        if _matches(tool.name, self.ask):
+            return "ask"
         if self.mode == "all" or tool.name in self.allow:
             return "allow"
-        if tool.consequential:
+        if tool.consequential or secrets:
             return "ask"
         return "allow" if self.mode == "yes" or _matches(tool.name, self.allow) else "ask"
+
+    def outside_limits(self, tool: PageTool, args: JsonObject) -> str | None:
+        """The first limit that the arguments break, in words; None when they keep all."""
+        for limit in self.limits:
+            if fnmatchcase(tool.name, limit.tool) and (broken := limit.broken_by(args)):
+                return broken
+        return None
+
+    def withholds(self, tool: PageTool) -> bool:
+        """Whether a dry run answers in place of the tool."""
+        return self.dry_run and (tool.consequential or not tool.read_only)
+
+    def how_to_allow(self, tool: PageTool, secrets: Sequence[str] = ()) -> str:
+        """What the person would have to say so that the call needs no question."""
+        if _matches(tool.name, self.ask):
+            return f"The policy asks for {tool.name} every time, so somebody has to be there."
+        switch = "--yes=all" if tool.consequential or secrets else "--yes"
+        return f"Allow it with --allow {tool.name}, or all tools with {switch}."
 
     def allowed_origins(self) -> frozenset[str]:
         """`origins` in their normal form."""
