@@ -204,7 +204,7 @@ class Mix:
 
 BROAD = Mix((42, 10, 12, 8, 6, 22), talk=0.12, near=0.0, shops=ShopMix())
 """All kinds of sites: what is learnt first."""
-SHOPS = Mix((60, 7, 10, 7, 4, 12), talk=0.16, near=0.5, shops=ShopMix(0.65, 0.6, 0.35))
+SHOPS = Mix((62, 6, 9, 6, 4, 13), talk=0.2, near=0.6, shops=ShopMix(0.65, 0.6, 0.45))
 """Most of them shops like the one that comes with this package: what is learnt then."""
 UNSEEN = Mix((10, 10, 10, 10, 10, 10), talk=0.12, near=0.0, shops=ShopMix())
 """All kinds alike, for evaluation."""

@@ -1,4 +1,4 @@
-"""Lessons in shops: search, open, cart, coupons, checkout; with and without product pages."""
+"""Lessons in shops: look for things, compare, ask, buy; with and without product pages."""
 
 from collections.abc import Callable, Generator, Sequence
 from typing import cast
@@ -6,7 +6,9 @@ from typing import cast
 from pydantic import JsonValue
 
 from webmcp_agent.browser.tools import ToolFail, ToolOk
-from webmcp_agent.scenarios.lessons import reply, said, told_failure
+from webmcp_agent.scenarios.lessons import said, told_failure
+from webmcp_agent.scenarios.lessons_cart import cart_change, cart_question, checkout, coupon, say
+from webmcp_agent.scenarios.lessons_opinions import opinions
 from webmcp_agent.scenarios.phrases import Table, data, language, plural, request
 from webmcp_agent.scenarios.shop_wishes import (
     Wish,
@@ -30,10 +32,6 @@ _CART_FAULTS = (
     Fault("failed", "The cart is locked, try again later"),
 )
 _MAYBE = frozenset({"timeout", "no-answer", "navigated"})
-
-
-def _say(shop: Shop, key: str, *facts: object, **values: object) -> Reply:
-    return reply(shop, "answer", str(data("shop")["say"][key]), facts, values)
 
 
 def _price(shop: Shop, item: Record) -> str:
@@ -77,7 +75,7 @@ def _after_add(shop: Shop, fail: ToolFail, item: Record) -> Script:
         seen = yield from shop.act("cart")
         if isinstance(seen, ToolOk):
             key = "worked" if str(item["id"]) in shop.cart_lines else "failed"
-            told = _say(shop, key, title, title=title)
+            told = say(shop, key, title, title=title)
             yield Reply("after-error", told.text, facts=told.facts)
             return
     yield told_failure(shop, fail, f"add {title} to the cart")
@@ -98,11 +96,9 @@ def _none(shop: Shop, wish: Wish, found: Sequence[Record]) -> Reply:
         low = min(found, key=price_of)
         facts = (low["title"], plain_number(price_of(low)))
         price, title = _price(shop, low), low["title"]
-        return _say(
-            shop, "too_dear", *facts, what=wish.what, top=wish.top, title=title, price=price
-        )
+        return say(shop, "too_dear", *facts, what=wish.what, top=wish.top, title=title, price=price)
     limit = f" up to {wish.top} {shop.manner.currency}" if wish.top is not None else ""
-    return _say(shop, "none", wish.what, what=wish.what, limit=limit)
+    return say(shop, "none", wish.what, what=wish.what, limit=limit)
 
 
 def _buying(shop: Shop, flow: str, mode: str) -> Turn:
@@ -112,6 +108,12 @@ def _buying(shop: Shop, flow: str, mode: str) -> Turn:
     count = draw.pick((1, 1, 2, 2, 3, 4))
     best = mode_words(draw, mode, code)
     limit, amount = limit_words(shop, wish, code), amount_words(draw, count, code)
+    if mode != "first" and "in_stock" in shop.fields and draw.chance(0.5):
+        _sell_out_the_best(shop, wish)
+        if code == "en":
+            limit += draw.phrase(
+                " [that is in stock|in stock|that you have in stock|I can get now]"
+            )
     text = request(draw, "shop", flow, code, what=wish.what, limit=limit, amount=amount, best=best)
     if flow == "best_add" and not names_amount(text):
         count = 1
@@ -121,6 +123,35 @@ def _buying(shop: Shop, flow: str, mode: str) -> Turn:
     def script() -> Script:
         item = yield from _buy(shop, wish, count)
         if item is not None:
+            yield _added(shop, item, count)
+
+    return Turn(text, script)
+
+
+def _sell_out_the_best(shop: Shop, wish: Wish) -> None:
+    """What the wish would choose is out of stock, and another one is not."""
+    found = wish.found(shop)
+    best = wish.chosen(found, buying=False)
+    others = [item for item in wish.fitting(found) if item is not best]
+    if best is not None and others:
+        best["in_stock"] = False
+        shop.draw.pick(others)["in_stock"] = True
+
+
+def _here(shop: Shop) -> Turn:
+    """The thing whose page is open, into the cart."""
+    draw, item = shop.draw, shop.opened
+    assert item is not None, "a product page is open"
+    count = draw.pick((1, 1, 2, 3, 4))
+    code = language(draw, "shop", "here_one")
+    flow = "here_one" if count == 1 else "here_many"
+    text = request(draw, "shop", flow, code, amount=amount_words(draw, count, code))
+
+    def script() -> Script:
+        seen = yield from shop.act("add", quantity=count if count > 1 else None)
+        if isinstance(seen, ToolFail):
+            yield from _after_add(shop, seen, item)
+        else:
             yield _added(shop, item, count)
 
     return Turn(text, script)
@@ -165,20 +196,20 @@ def _listed(shop: Shop, wish: Wish, found: Sequence[Record]) -> Reply:
     told = [f"{item['title']} ({_price(shop, item)})" for item in fitting[:3]]
     facts = [item["title"] for item in fitting[:3]]
     if len(fitting) == 1:
-        return _say(shop, "single", *facts, names=told[0])
+        return say(shop, "single", *facts, names=told[0])
     more = f" and {len(fitting) - 3} more" if len(fitting) > 3 else ""
     names = ", ".join(told) if more else f"{', '.join(told[:-1])} and {told[-1]}"
     what, n = wish.what, len(fitting)
-    return _say(shop, "several", *facts, n=n, things=what, what=what, names=names, more=more)
+    return say(shop, "several", *facts, n=n, things=what, what=what, names=names, more=more)
 
 
 def _superlative(shop: Shop, mode: str, item: Record) -> Reply:
     title, price, rating = item["title"], _price(shop, item), item["rating"]
     if mode == "best":
         if "rating" not in shop.fields:
-            return _say(shop, "first", title, title=title)
-        return _say(shop, "rated", title, rating, title=title, rating=rating, price=price)
-    return _say(shop, mode, title, plain_number(price_of(item)), title=title, price=price)
+            return say(shop, "first", title, title=title)
+        return say(shop, "rated", title, rating, title=title, rating=rating, price=price)
+    return say(shop, mode, title, plain_number(price_of(item)), title=title, price=price)
 
 
 _FIELDS = {"price": "price", "rating": "rating", "stock": "in_stock"}
@@ -201,161 +232,31 @@ def _about(shop: Shop, flow: str) -> Turn:
             doing = f"open {title}"
             if shop.paged:
                 seen = yield from shop.act("open", id=item["id"])
-            elif flow != "reviews":
+            else:
                 seen = yield from shop.act("details", id=item["id"])
-        if isinstance(seen, ToolOk) and flow == "reviews":
-            doing = f"read the reviews of {title}"
-            seen = yield from shop.act("reviews", id=item["id"])
         if isinstance(seen, ToolFail):
             yield told_failure(shop, seen, doing)
         elif flow == "open":
             key, price = ("opened" if shop.paged else "detailed"), _price(shop, item)
-            yield _say(shop, key, title, title=title, price=price, rating=item["rating"])
-        elif flow == "reviews":
-            yield _reviewed(shop)
+            yield say(shop, key, title, title=title, price=price, rating=item["rating"])
         elif not listed and shop.paged:
-            yield _say(shop, "unseen", title, title=title)
+            yield say(shop, "unseen", title, title=title)
         else:
             yield _fact(shop, item, flow)
 
     return Turn(text, script)
 
 
-def _reviewed(shop: Shop) -> Reply:
-    one, stars = shop.opinions[0], [str(each["stars"]) for each in shop.opinions]
-    text, author = one["text"], one["author"]
-    values: dict[str, object] = {"author": author, "stars": one["stars"], "all": ", ".join(stars)}
-    return _say(shop, "reviewed", text, n=len(stars), text=text, **values)
-
-
 def _fact(shop: Shop, item: Record, flow: str) -> Reply:
     title = item["title"]
     if flow == "price":
         number = plain_number(price_of(item))
-        return _say(shop, "price", number, title=title, price=_price(shop, item))
+        return say(shop, "price", number, title=title, price=_price(shop, item))
     if flow == "rating":
-        return _say(shop, "rating", item["rating"], title=title, r=item["rating"])
+        return say(shop, "rating", item["rating"], title=title, r=item["rating"])
     if item["in_stock"]:
-        return _say(shop, "in_stock", title=title)
-    return _say(shop, "sold_out", "not|out of stock|no", title=title)
-
-
-def _cart_question(shop: Shop, flow: str) -> Turn:
-    draw, cur = shop.draw, shop.manner.currency
-    if not draw.chance(0.15):
-        shop.fill(draw.whole(1, 3))
-    lines = shop.lines()
-    title = str(draw.pick(lines)["title"]) if lines else str(draw.pick(shop.items)["title"])
-    text = request(draw, "shop", flow, language(draw, "shop", flow), title=title)
-    one = next((line["quantity"] for line in lines if line["title"] == title), None)
-
-    def script() -> Script:
-        seen = yield from shop.act("cart")
-        if isinstance(seen, ToolFail):
-            yield told_failure(shop, seen, "read the cart")
-            return
-        total = plain_number(shop.total())
-        if not lines:
-            yield _say(shop, "empty", "empty")
-        elif flow == "total":
-            yield _say(shop, "total", total, total=total, cur=cur)
-        elif flow == "count" and title.lower() in text.lower():
-            yield _say(shop, "count_one", one, n=one, title=title)
-        elif flow == "count":
-            n = sum(cast("int", line["quantity"]) for line in lines)
-            yield _say(shop, "count_all", n, n=n)
-        else:
-            told = ", ".join(f"{line['quantity']} × {line['title']}" for line in lines)
-            facts = [*(line["title"] for line in lines), total]
-            yield _say(shop, "cart", *facts, told=told, total=total, cur=cur)
-
-    return Turn(text, script)
-
-
-def _cart_change(shop: Shop, flow: str) -> Turn:
-    draw = shop.draw
-    item = draw.pick(shop.fill(draw.whole(1, 3)))
-    title = str(item["title"])
-    old = shop.cart_lines[str(item["id"])]
-    n = draw.pick([count for count in range(1, 8) if count != old])
-    text = request(draw, "shop", flow, language(draw, "shop", flow), title=title, n=n, old=old)
-
-    def script() -> Script:
-        seen = yield from shop.act("cart")
-        if isinstance(seen, ToolOk):
-            role = "remove" if flow == "remove" else "set"
-            seen = yield from shop.act(role, id=item["id"], quantity=n)
-        if isinstance(seen, ToolFail):
-            yield told_failure(shop, seen, "change the cart")
-        elif flow == "remove":
-            yield _say(shop, "removed", title, title=title)
-        else:
-            yield _say(shop, "changed", title, n, title=title, n=n)
-
-    return Turn(text, script)
-
-
-def _coupon(shop: Shop) -> Turn:
-    draw = shop.draw
-    shop.fill(draw.whole(1, 2))
-    if draw.chance(0.6):
-        code = draw.pick(list(shop.codes))
-    else:
-        code = draw.brand().upper()[:6] + str(draw.whole(1, 99))
-    text = request(draw, "shop", "coupon", language(draw, "shop", "coupon"), code=code)
-
-    def script() -> Script:
-        seen = yield from shop.act("coupon", code=code)
-        if isinstance(seen, ToolFail):
-            yield told_failure(shop, seen, f"apply {code}")
-        elif "total" in seen.text:
-            total, cur = plain_number(shop.total()), shop.manner.currency
-            yield _say(shop, "coupon_total", code, total, code=code, total=total, cur=cur)
-        else:
-            yield _say(shop, "coupon", code, code=code)
-
-    return Turn(text, script)
-
-
-def _checkout(shop: Shop) -> Turn:
-    draw = shop.draw
-    if not draw.chance(0.2):
-        shop.fill(draw.whole(1, 2))
-    if shop.has("order") and shop.cart_lines and draw.chance(0.4):
-        return _ordering(shop)
-    text = request(draw, "shop", "checkout", language(draw, "shop", "checkout"))
-
-    def script() -> Script:
-        seen = yield from shop.act("checkout")
-        if isinstance(seen, ToolFail):
-            yield told_failure(shop, seen, "start the checkout")
-        else:
-            yield _say(shop, "checkout", "checkout")
-
-    return Turn(text, script)
-
-
-def _ordering(shop: Shop) -> Turn:
-    draw = shop.draw
-    name = draw.person()
-    values: dict[str, JsonValue] = {
-        "name": name,
-        "email": draw.email(name),
-        "address": draw.street(),
-        "city": draw.pick(("Berlin", "Lyon", "Porto", "Leeds", "Graz")),
-        "postcode": str(draw.whole(10000, 99999)),
-        "delivery": draw.pick(("standard", "express", "pickup")),
-    }
-    text = request(draw, "shop", "order", "en", **values)
-
-    def script() -> Script:
-        seen = yield from shop.act("checkout")
-        if isinstance(seen, ToolOk):
-            seen = yield from shop.act("order", **values)
-        if isinstance(seen, ToolFail):
-            yield told_failure(shop, seen, "place the order")
-
-    return Turn(text, script)
+        return say(shop, "in_stock", title=title)
+    return say(shop, "sold_out", "not|out of stock|no", title=title)
 
 
 def _two(shop: Shop) -> Turn:
@@ -379,7 +280,7 @@ def _two(shop: Shop) -> Turn:
                 return
             titles.append(item["title"])
         one, two = titles
-        yield _say(shop, "two", *titles, a=counts[0], b=counts[1], one=one, two=two)
+        yield say(shop, "two", *titles, a=counts[0], b=counts[1], one=one, two=two)
 
     return Turn(text, script)
 
@@ -399,10 +300,10 @@ def _compare(shop: Shop) -> Turn:
         p, q = _price(shop, low), _price(shop, high)
         numbers = [plain_number(price_of(item)) for item in (low, high)]
         if low["price"] == high["price"]:
-            yield _say(shop, "same", numbers[0], p=p)
+            yield say(shop, "same", numbers[0], p=p)
             return
         names = {"low": low["title"], "high": high["title"]}
-        yield _say(shop, "cheaper", low["title"], *numbers, p=p, q=q, **names)
+        yield say(shop, "cheaper", low["title"], *numbers, p=p, q=q, **names)
 
     return Turn(text, script)
 
@@ -416,7 +317,7 @@ def _categories(shop: Shop) -> Turn:
             yield told_failure(shop, seen, "read the categories")
             return
         names = ", ".join(shop.categories[:-1]) + " and " + shop.categories[-1]
-        yield _say(shop, "categories", *shop.categories, names=names)
+        yield say(shop, "categories", *shop.categories, names=names)
 
     return Turn(text, script)
 
@@ -457,14 +358,15 @@ _FLOWS: Sequence[tuple[int, str, Callable[[Shop], Turn | list[Turn]]]] = (
     (5, "search", lambda s: _about(s, "rating")),
     (3, "search", lambda s: _about(s, "stock")),
     (4, "search", lambda s: _about(s, "open")),
-    (3, "reviews", lambda s: _about(s, "reviews")),
-    (4, "cart", lambda s: _cart_question(s, "cart")),
-    (3, "cart", lambda s: _cart_question(s, "total")),
-    (2, "cart", lambda s: _cart_question(s, "count")),
-    (5, "remove", lambda s: _cart_change(s, "remove")),
-    (5, "set", lambda s: _cart_change(s, "quantity")),
-    (5, "coupon", _coupon),
-    (5, "checkout", _checkout),
+    (3, "reviews", lambda s: opinions(s, "reviews")),
+    (5, "reviews", lambda s: opinions(s, "reviews_about")),
+    (4, "cart", lambda s: cart_question(s, "cart")),
+    (3, "cart", lambda s: cart_question(s, "total")),
+    (2, "cart", lambda s: cart_question(s, "count")),
+    (8, "remove", lambda s: cart_change(s, "remove")),
+    (8, "set", lambda s: cart_change(s, "quantity")),
+    (5, "coupon", coupon),
+    (5, "checkout", checkout),
     (5, "search", _two),
     (2, "search", _compare),
     (3, "categories", _categories),
@@ -472,10 +374,16 @@ _FLOWS: Sequence[tuple[int, str, Callable[[Shop], Turn | list[Turn]]]] = (
 )
 
 
+_HERE = 8
+"""Weight of buying what is open, where a product page is open at first."""
+
+
 def shop_lesson(draw: Draw, domain: Table, unseen: bool) -> Lesson:
     """One shop and one or two requests to it."""
     shop = Shop(draw, domain, unseen)
     able = [flow for flow in _FLOWS if shop.has(flow[1])]
+    if shop.opened is not None:
+        able.append((_HERE, "add", _here))
     make = draw.random.choices([f[2] for f in able], [f[0] for f in able])[0]
     made = make(shop)
     return Lesson("shop", shop, made if isinstance(made, list) else [made])

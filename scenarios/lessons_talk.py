@@ -5,6 +5,7 @@ from typing import cast
 from webmcp_agent.scenarios.lessons import said
 from webmcp_agent.scenarios.lessons_lookup import asked, domains_of, drawn, foreign_request
 from webmcp_agent.scenarios.phrases import data
+from webmcp_agent.scenarios.shop_world import Shop
 from webmcp_agent.scenarios.simulator import Lesson, Script, Turn, World
 from webmcp_agent.scenarios.vocabulary import CITIES, Draw
 
@@ -25,6 +26,8 @@ def talk_lesson(draw: Draw, site: Lesson, near: float = 0.0) -> Lesson:
     make = draw.random.choices((_refused, _small, _can), (70, 15, 15))[0]
     if make is _refused and site.kind == "shop" and near > 0 and draw.chance(near):
         make = _refused_near
+        if isinstance(site.world, Shop) and draw.chance(0.5):
+            site.world.fill(draw.whole(1, 2))
     return Lesson("talk", site.world, [make(site)])
 
 
@@ -46,13 +49,24 @@ def _refused_near(site: Lesson) -> Turn:
     text = draw.phrase(
         pattern,
         code=drawn(draw, "code").said,
-        title=f"{draw.brand()} {draw.pick(('lamp', 'jacket', 'mug', 'shoes', 'bag', 'kettle'))}",
+        title=_thing(site.world),
         street=draw.street(),
         city=draw.pick(CITIES),
         person=person,
         email=draw.email(person),
+        brand=draw.brand(),
+        n=draw.whole(1, 5),
     )
     return _refusal(site, draw.roughly(text, ()))
+
+
+def _thing(world: World) -> str:
+    """Something of this shop's, or of no shop's."""
+    if isinstance(world, Shop) and world.draw.chance(0.7):
+        title = str(world.draw.pick(world.items)["title"])
+        return title if world.draw.chance(0.5) else title.lower()
+    kinds = ("lamp", "jacket", "mug", "shoes", "bag", "kettle")
+    return f"{world.draw.brand()} {world.draw.pick(kinds)}"
 
 
 def _refusal(site: Lesson, text: str) -> Turn:

@@ -47,6 +47,23 @@ _OPINIONS = (
 )
 
 
+TOPICS: dict[str, tuple[str, str]] = {
+    "size": ("Runs a size too small.", "The size is exactly as described."),
+    "colour": ("The colour is darker than in the picture.", "The colour faded after a month."),
+    "weight": ("Much heavier than I expected.", "So light that I hardly notice it."),
+    "battery": ("The battery lasts a whole week.", "The battery was empty after an hour."),
+    "smell": ("It smelled of glue for the first few days.", "There is no smell at all."),
+    "handle": ("The handle came loose.", "The handle is comfortable even with gloves."),
+    "lid": ("The lid leaks a little.", "The lid closes tightly."),
+    "noise": ("It makes less noise than my old one.", "The noise is hard to bear at night."),
+    "packaging": ("The packaging was all cardboard.", "Far too much plastic in the packaging."),
+    "instructions": ("The instructions are hard to follow.", "Good instructions with pictures."),
+    "seams": ("The seams opened after one wash.", "Strong seams, nothing came apart."),
+    "surface": ("The surface scratches easily.", "The surface is easy to clean."),
+}
+"""What reviews speak of, and how."""
+
+
 @dataclass(frozen=True, slots=True)
 class ShopMix:
     """How often shops are of some kind; shares from 0 to 1."""
@@ -97,6 +114,8 @@ class Shop(World):
         self.opened: Record | None = None
         self.opinions: list[Record] = []
         """The reviews that were shown last."""
+        self.topic: str | None = None
+        """What one of the reviews speaks of."""
         self.shows_cart = like_demo or draw.chance(0.2)
         """Changes of the cart are answered with the whole cart."""
         self.items: list[Record] = []
@@ -359,9 +378,13 @@ class Shop(World):
     def _reviews(self, args: Args) -> Answer:
         self._meant(args)
         draw = self.draw
+        others = [text for topic, said in TOPICS.items() if topic != self.topic for text in said]
+        texts = draw.some([*_OPINIONS, *others], draw.whole(2, 4))
+        if self.topic:
+            texts = draw.shuffled([draw.pick(TOPICS[self.topic]), *texts])
         self.opinions = [
             {"author": draw.person().split()[0], "stars": draw.whole(2, 5), "text": text}
-            for text in draw.some(_OPINIONS, draw.whole(2, 4))
+            for text in texts
         ]
         return self.manner.listing(self.opinions, "reviews")
 
