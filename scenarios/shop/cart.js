@@ -3,21 +3,10 @@
 
 import { PRODUCTS, euros, productById } from "./products.js";
 import { ratingOf } from "./reviews.js";
+import { COUPONS, MOST_OF_ONE, deliveryPrice, discountOf } from "./terms.js";
 
 const CART_KEY = "tarnhill.cart";
 const ORDERS_KEY = "tarnhill.orders";
-const MOST_OF_ONE = 10;
-
-export const COUPONS = {
-  WELCOME10: { percent: 10, says: "10 % off" },
-  HILLS20: { percent: 20, least: 10000, says: "20 % off from €100" },
-};
-
-export const DELIVERIES = {
-  standard: { name: "Standard, 2 to 3 days", price: 490, freeFrom: 7500 },
-  express: { name: "Express, next day", price: 990 },
-  pickup: { name: "Pick up in the shop", price: 0 },
-};
 
 const read = (key, empty) => {
   try {
@@ -54,15 +43,8 @@ export const sums = () => {
     0,
   );
   const code = readCart().coupon;
-  const terms = COUPONS[code];
-  const discount =
-    terms && subtotal >= (terms.least ?? 0) ? Math.round((subtotal * terms.percent) / 100) : 0;
-  return { subtotal, coupon: terms ? code : null, discount, total: subtotal - discount };
-};
-
-export const deliveryPrice = (way, total) => {
-  const { price: cents, freeFrom } = DELIVERIES[way];
-  return freeFrom !== undefined && total >= freeFrom ? 0 : cents;
+  const discount = discountOf(code, subtotal);
+  return { subtotal, coupon: COUPONS[code] ? code : null, discount, total: subtotal - discount };
 };
 
 const inCart = (id) => {

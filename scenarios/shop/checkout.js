@@ -1,43 +1,26 @@
 // The checkout: address, delivery, and the order itself. The form is also the tool place_order.
 
 import { price } from "./products.js";
-import { deliveryPrice, lines, placeOrder, sums } from "./cart.js";
-import { byId, element, picture } from "./dom.js";
+import { briefList, couponRows, sumList } from "./basket.js";
+import { count, lines, placeOrder, sums } from "./cart.js";
+import { byId, element } from "./dom.js";
 import { frame } from "./frame.js";
+import { deliveryPrice } from "./terms.js";
 import { offerTools } from "./tools.js";
 
 const form = byId("order");
 
 const showSummary = () => {
-  const { subtotal, coupon, discount, total } = sums();
-  const delivery = deliveryPrice(form.elements.delivery.value, total);
+  const paid = sums();
+  const delivery = deliveryPrice(form.elements.delivery.value, paid.total);
   byId("summary").replaceChildren(
-    element(
-      "ul",
-      { class: "brief" },
-      ...lines().map(({ product, quantity }) =>
-        element(
-          "li",
-          {},
-          picture(product.kind, product.colours),
-          element("span", {}, `${quantity} × ${product.title}`),
-          element("span", { class: "price" }, price(product.price * quantity)),
-        ),
-      ),
-    ),
-    element(
-      "dl",
-      { class: "sums" },
-      element("dt", {}, "Products"),
-      element("dd", {}, price(subtotal)),
-      ...(discount
-        ? [element("dt", {}, `Coupon ${coupon}`), element("dd", {}, `−${price(discount)}`)]
-        : []),
-      element("dt", {}, "Delivery"),
-      element("dd", {}, delivery ? price(delivery) : "free"),
-      element("dt", { class: "sum" }, "To pay"),
-      element("dd", { class: "sum" }, price(total + delivery)),
-    ),
+    briefList(lines().map(({ product, quantity }) => ({ ...product, quantity }))),
+    sumList([
+      ["Products", price(paid.subtotal)],
+      ...couponRows(paid),
+      ["Delivery", delivery ? price(delivery) : "free"],
+      ["To pay", price(paid.total + delivery)],
+    ]),
   );
 };
 
@@ -65,7 +48,7 @@ const send = (event) => {
   setTimeout(() => location.assign(`confirmation.html?order=${order.id}`), 0);
 };
 
-frame();
+frame(count);
 show();
 form.elements.delivery.addEventListener("change", showSummary);
 window.addEventListener("cart-change", show);

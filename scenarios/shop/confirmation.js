@@ -1,9 +1,11 @@
 // The page of a placed order (?order=): a thank-you for people, JSON-LD for machines.
 
 import { price, productById } from "./products.js";
-import { DELIVERIES, orders } from "./cart.js";
-import { byId, element, picture } from "./dom.js";
+import { briefList, couponRows, sumList } from "./basket.js";
+import { count, orders } from "./cart.js";
+import { byId, element } from "./dom.js";
 import { frame } from "./frame.js";
+import { DELIVERIES } from "./terms.js";
 import { offerTools } from "./tools.js";
 
 const linkedData = (order) => ({
@@ -31,34 +33,21 @@ const orderView = (order) => [
   element(
     "div",
     { class: "summary alone" },
-    element(
-      "ul",
-      { class: "brief" },
-      ...order.items.map(({ id, title, quantity, sum }) => {
-        const { kind, colours } = productById(id);
-        return element(
-          "li",
-          {},
-          picture(kind, colours),
-          element("span", {}, `${quantity} × ${title}`),
-          element("span", { class: "price" }, price(cents(sum))),
-        );
-      }),
+    briefList(
+      order.items.map(({ id, price: each, ...item }) => ({
+        ...productById(id),
+        ...item,
+        price: cents(each),
+      })),
     ),
-    element(
-      "dl",
-      { class: "sums" },
-      ...(order.discount
-        ? [
-            element("dt", {}, `Coupon ${order.coupon}`),
-            element("dd", {}, `−${price(cents(order.discount))}`),
-          ]
-        : []),
-      element("dt", {}, DELIVERIES[order.delivery].name),
-      element("dd", {}, order.delivery_price ? price(cents(order.delivery_price)) : "free"),
-      element("dt", { class: "sum" }, "Total"),
-      element("dd", { class: "sum" }, price(cents(order.total))),
-    ),
+    sumList([
+      ...couponRows({ coupon: order.coupon, discount: cents(order.discount) }),
+      [
+        DELIVERIES[order.delivery].name,
+        order.delivery_price ? price(cents(order.delivery_price)) : "free",
+      ],
+      ["Total", price(cents(order.total))],
+    ]),
     element(
       "p",
       { class: "quiet" },
@@ -79,7 +68,7 @@ const missingView = () => [
   ),
 ];
 
-frame();
+frame(count);
 const number = new URLSearchParams(location.search).get("order");
 const order = orders().find(({ id }) => id === number);
 document.title = `${order ? `Order ${order.id} placed` : "No such order"} – Tarnhill`;

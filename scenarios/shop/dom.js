@@ -14,6 +14,9 @@ export const element = (tag, attributes = {}, ...children) => {
 
 const SVG = "http://www.w3.org/2000/svg";
 
+/** A file of the shop, wherever the page that asks for it lies. */
+export const asset = (name) => new URL(name, import.meta.url).href;
+
 /** The drawing of a kind of product on its tile; without a label it is mere decoration. */
 export const picture = (kind, colours, label = "") => {
   const svg = document.createElementNS(SVG, "svg");
@@ -25,7 +28,7 @@ export const picture = (kind, colours, label = "") => {
     svg.setAttribute("aria-hidden", "true");
   }
   const use = document.createElementNS(SVG, "use");
-  use.setAttribute("href", `pictures.svg#${kind}`);
+  use.setAttribute("href", asset(`pictures.svg#${kind}`));
   svg.append(use);
   const tile = element("span", { class: "tile" }, svg);
   for (const [name, colour] of Object.entries({ t: colours.a, ...colours })) {

@@ -1,8 +1,7 @@
 // What every page shares: header with search and cart, footer, and the line that tells of changes.
 
 import { CATEGORIES } from "./products.js";
-import { count } from "./cart.js";
-import { byId, element } from "./dom.js";
+import { asset, byId, element } from "./dom.js";
 
 const searchForm = () =>
   element(
@@ -20,7 +19,7 @@ const searchForm = () =>
     element("button", { type: "submit" }, "Search"),
   );
 
-const cartLink = () => {
+const cartLink = (count) => {
   const link = element("a", { class: "cart-link", href: "cart.html" });
   const show = () => {
     const many = count();
@@ -56,7 +55,7 @@ const categoryLinks = () => {
   );
 };
 
-const footer = () => [
+const footer = (links) => [
   element(
     "div",
     { class: "wide" },
@@ -67,6 +66,7 @@ const footer = () => [
       " sells gear for desks, kitchens and hills.",
     ),
     element("p", {}, "Delivery €4.90, free from €75. Thirty days to change your mind."),
+    ...links.map(([href, name]) => element("p", {}, element("a", { href }, name))),
     element(
       "p",
       { class: "quiet" },
@@ -85,8 +85,8 @@ export const say = (sentence) => {
   notice.classList.add("shown");
 };
 
-/** Fill header and footer, and begin to tell of changes to the cart. */
-export const frame = () => {
+/** Fill header and footer, and begin to tell of changes to the cart, which holds `count()` items. */
+export const frame = (count, links = []) => {
   document
     .querySelector("body > header")
     .replaceChildren(
@@ -108,14 +108,14 @@ export const frame = () => {
         element(
           "a",
           { class: "brand", href: "index.html" },
-          element("img", { src: "icon.svg", alt: "", width: "34", height: "34" }),
+          element("img", { src: asset("icon.svg"), alt: "", width: "34", height: "34" }),
           "Tarnhill",
         ),
         searchForm(),
-        cartLink(),
+        cartLink(count),
       ),
       categoryLinks(),
     );
-  document.querySelector("body > footer").replaceChildren(...footer());
+  document.querySelector("body > footer").replaceChildren(...footer(links));
   window.addEventListener("cart-change", (event) => say(event.detail));
 };

@@ -2,7 +2,7 @@
 
 import { PRODUCTS, categoryById, price, productById } from "./products.js";
 import { ratingOf, reviewsOf } from "./reviews.js";
-import { add, lines } from "./cart.js";
+import { add, count, lines } from "./cart.js";
 import { byId, element, picture, stars } from "./dom.js";
 import { frame, say } from "./frame.js";
 import { offerTools } from "./tools.js";
@@ -154,7 +154,7 @@ const missingView = () => [
   ),
 ];
 
-frame();
+frame(count);
 const product = productById(new URLSearchParams(location.search).get("id") ?? "");
 document.title = `${product?.title ?? "No such product"} – Tarnhill`;
 byId("main").replaceChildren(...(product ? productView(product) : missingView()));

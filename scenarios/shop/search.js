@@ -32,12 +32,6 @@ const wordsOf = (text) =>
       .match(/[\p{L}\p{N}]+/gu) ?? []
   ).map(stem);
 
-const INDEX = PRODUCTS.map((product) => ({
-  product,
-  strong: new Set(wordsOf(`${product.title} ${product.words}`)),
-  weak: new Set(wordsOf(`${product.line} ${categoryById(product.category).name}`)),
-}));
-
 const knows = (known, word) =>
   known.has(word) || (word.length > 2 && [...known].some((other) => other.startsWith(word)));
 
@@ -51,27 +45,39 @@ const ORDERS = {
 };
 
 /**
- * The products that match, best first or in the wished order. An empty query matches all.
- * `maxPrice` is in euros and inclusive.
+ * A search over all products, which `moreWords` of a product make findable too. It gives the
+ * products that match, best first or in the wished order. An empty query matches all. `maxPrice` is
+ * in euros and inclusive.
  */
-export const search = (query, { category, maxPrice, sort = "relevance" } = {}) => {
-  const asked = [...new Set(wordsOf(query))];
-  const telling = asked.filter((word) => !STOP_WORDS.has(word) && !/^\d+$/.test(word));
-  const known = telling.filter((word) => INDEX.some((entry) => weight(entry, word)));
-  if (telling.length && !known.length) return [];
-  const rated = INDEX.map((entry) => {
-    const weights = known.map((word) => weight(entry, word));
-    return {
-      product: entry.product,
-      matched: weights.filter(Boolean).length,
-      score: weights.reduce((sum, each) => sum + each, 0),
-    };
-  });
-  const most = Math.max(...rated.map((each) => each.matched));
-  return rated
-    .filter((each) => each.matched === most)
-    .filter(({ product }) => !category || product.category === category)
-    .filter(({ product }) => maxPrice === undefined || product.price <= Math.round(maxPrice * 100))
-    .sort(ORDERS[sort])
-    .map((each) => each.product);
+export const searchWith = (moreWords) => {
+  const index = PRODUCTS.map((product) => ({
+    product,
+    strong: new Set(wordsOf(`${product.title} ${product.words} ${moreWords(product)}`)),
+    weak: new Set(wordsOf(`${product.line} ${categoryById(product.category).name}`)),
+  }));
+  return (query, { category, maxPrice, sort = "relevance" } = {}) => {
+    const asked = [...new Set(wordsOf(query))];
+    const telling = asked.filter((word) => !STOP_WORDS.has(word) && !/^\d+$/.test(word));
+    const known = telling.filter((word) => index.some((entry) => weight(entry, word)));
+    if (telling.length && !known.length) return [];
+    const rated = index.map((entry) => {
+      const weights = known.map((word) => weight(entry, word));
+      return {
+        product: entry.product,
+        matched: weights.filter(Boolean).length,
+        score: weights.reduce((sum, each) => sum + each, 0),
+      };
+    });
+    const most = Math.max(...rated.map((each) => each.matched));
+    const dearest = maxPrice === undefined ? Infinity : Math.round(maxPrice * 100);
+    return rated
+      .filter((each) => each.matched === most)
+      .filter(({ product }) => !category || product.category === category)
+      .filter(({ product }) => product.price <= dearest)
+      .sort(ORDERS[sort])
+      .map((each) => each.product);
+  };
 };
+
+/** The search of the demo shop's first face, whose products have no options. */
+export const search = searchWith(() => "");
