@@ -10,10 +10,22 @@ import html
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from urllib.parse import quote, quote_plus
 
 from pydantic import JsonValue
 
+from webmcp_agent.agent.stream import (
+    AgentStreamPart,
+    Finish,
+    MessageStart,
+    RunError,
+    TextDelta,
+    ToolCall,
+    ToolError,
+    ToolResult,
+)
+from webmcp_agent.browser.tools import JsonObject
 from webmcp_agent.scenarios.credentials import MASK, is_credential_key, mask_credentials
 
 SHORT = 4
@@ -62,6 +74,11 @@ class Masker:
         masked = self._pattern.sub(lambda found: self._forms[found[0]], text)
         return self._without_beginnings(masked) if "…" in masked else masked
 
+    def names_in(self, text: str) -> list[str]:
+        """The names of the values that are in `text` in whatever form, each once, in order."""
+        found = self._pattern.findall(text) if self._pattern is not None else []
+        return list(dict.fromkeys(self._forms[form][1:-1] for form in found))
+
     def text(self, text: str) -> str:
         """`text` with the given values and all credentials masked."""
         return mask_credentials(self.given(text))
@@ -69,6 +86,27 @@ class Masker:
     def value(self, value: JsonValue) -> JsonValue:
         """A copy of a JSON value with every text inside masked, names included."""
         return self._masked(value, None)
+
+    def part(self, part: AgentStreamPart) -> AgentStreamPart:
+        """A part of a run with every text of model and page inside masked."""
+        match part:
+            case MessageStart() | Finish():
+                return part
+            case TextDelta():
+                return TextDelta(self.text(part.delta))
+            case ToolCall():
+                return ToolCall(part.id, self.text(part.name), self.members(part.args))
+            case ToolResult():
+                result, text = self.value(part.result), self.text(part.text)
+                return ToolResult(part.id, self.text(part.name), result, text)
+            case ToolError():
+                return replace(part, name=self.text(part.name), error=self.text(part.error))
+            case RunError():
+                return replace(part, message=self.text(part.message))
+
+    def members(self, value: JsonObject) -> JsonObject:
+        """`value` for an object."""
+        return {self.text(name): self._masked(member, name) for name, member in value.items()}
 
     def _masked(self, value: JsonValue, key: str | None) -> JsonValue:
         secret = key is not None and is_credential_key(key)

@@ -9,7 +9,7 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 from pydantic import JsonValue
 
@@ -51,7 +51,7 @@ class RunFolder:
 
     def part(self, part: AgentStreamPart) -> None:
         """Add a part of the stream."""
-        _add_line(self._parts, self._masked(part.to_json()))
+        _add_line(self._parts, self._masker.members(part.to_json()))
 
     def trace(self, event: TraceEvent) -> None:
         """Add a trace event, with the time since the run began and with long texts cut."""
@@ -63,24 +63,25 @@ class RunFolder:
         if event.agent is not None:
             line["agent"] = event.agent
         data: JsonObject = {key: _bounded(value) for key, value in event.data.items()}
-        _add_line(self._trace, line | self._masked(data))
+        _add_line(self._trace, line | self._masker.members(data))
 
     def summary(self, summary: JsonObject) -> None:
         """Write the summary, whole or not at all."""
-        target = self.path / SUMMARY_FILE
-        unfinished = target.with_suffix(".tmp")
-        with _private(unfinished) as file:
-            json.dump(self._masked(summary), file, ensure_ascii=False, indent=2)
-            file.write("\n")
-        unfinished.replace(target)
-
-    def _masked(self, line: JsonObject) -> JsonObject:
-        return cast("JsonObject", self._masker.value(line))
+        text = json.dumps(self._masker.members(summary), ensure_ascii=False, indent=2)
+        write_whole(self.path / SUMMARY_FILE, f"{text}\n")
 
     def close(self) -> None:
         """Close the files."""
         self._parts.close()
         self._trace.close()
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that only its owner can read, whole or not at all."""
+    unfinished = path.with_name(f"{path.name}.tmp")
+    with _private(unfinished) as file:
+        file.write(text)
+    unfinished.replace(path)
 
 
 def _private(path: Path) -> IO[str]:
