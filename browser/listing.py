@@ -11,6 +11,7 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from playwright.async_api import Frame
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
@@ -172,7 +173,7 @@ class Listing:
         """The tool of a line. `here`: it lives in the main document itself; `home` says whether a
         frame id of the protocol can be that of its document."""
         try:
-            spec = _Spec.model_validate_json(_whole(line))
+            spec = _spec(line)
         except ValidationError as exc:
             self.warn(f"a tool of {frame.url} is left out: {exc.errors()[0]['msg']}")
             return None
@@ -198,9 +199,7 @@ class Listing:
             declarative=declarative,
             origin=spec.origin or document.origin,
             frame="main" if here else _label(frame, spec),
-            fingerprint=hashlib.sha256(
-                f"{spec.origin or document.origin}\n{line}".encode()
-            ).hexdigest()[:16],
+            fingerprint=_fingerprint(spec.origin or document.origin, line),
         )
         return Listed(tool, frame, spec.name, place, line)
 
@@ -210,6 +209,19 @@ class Listing:
         if line not in self.warnings:
             self.warnings.append(line)
             logger.warning("%s", line)
+
+
+@lru_cache(maxsize=2048)
+def _spec(line: str) -> _Spec:
+    """A line of a listing, read once: most lines are those of the listing before.
+
+    Raises: `ValidationError`, each time anew."""
+    return _Spec.model_validate_json(_whole(line))
+
+
+@lru_cache(maxsize=2048)
+def _fingerprint(origin: str, line: str) -> str:
+    return hashlib.sha256(f"{origin}\n{line}".encode()).hexdigest()[:16]
 
 
 def _label(frame: Frame, spec: _Spec) -> str:
