@@ -41,6 +41,7 @@ class Incidents:
         tasks: HeldTasks,
         *,
         downloads: Path | None,
+        file_name: Callable[[str], str],
         allowed: Callable[[str], bool],
     ) -> None:
         self.all: list[Incident] = []
@@ -48,6 +49,7 @@ class Incidents:
         self._pulse = pulse
         self._tasks = tasks
         self._downloads = downloads
+        self._file_name = file_name
         self._allowed = allowed
         self._told = 0
         self._announced = 0
@@ -140,7 +142,7 @@ class Incidents:
 
     def _on_download(self, download: Download) -> None:
         self._arrived += 1
-        name = clean_name(download.suggested_filename)
+        name = clean_name(self._file_name(download.suggested_filename))
         if self._downloads is None:
             self._add(f'The page offered the file "{name}"; it was not saved.')
         else:
@@ -162,8 +164,9 @@ class Incidents:
                 if _size(await download.path()) > DOWNLOAD_LIMIT_BYTES:
                     incident.text = f'The file "{name}" is too large; it was not saved.'
                 else:
-                    target = _free(folder / name)
+                    target = _free(folder, name)
                     await download.save_as(target)
+                    target.chmod(0o600)
                     incident.text = f'The page\'s file was saved as "{target.name}".'
         finally:
             self._coming.remove(download)
@@ -187,8 +190,11 @@ def _size(path: Path) -> int:
     return path.stat().st_size
 
 
-def _free(path: Path) -> Path:
-    """`path`, or the first name beside it that is not taken."""
+def _free(folder: Path, name: str) -> Path:
+    """A place for `name` in the folder, which only its owner can read; a number is added to a name
+    that is taken."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / name
     number, free = 2, path
     while free.exists():
         free = path.with_name(f"{path.stem}-{number}{path.suffix}")

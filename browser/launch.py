@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -247,6 +247,7 @@ async def open_page(
     load_timeout_ms: int = 30_000,
     legacy: bool = True,
     downloads: Path | None = None,
+    file_name: Callable[[str], str] = str,
     viewport: ViewportSize | None = None,
 ) -> AsyncGenerator[PageTools]:
     """`url` in a page of its own, with its tools; the page is closed at the end.
@@ -254,7 +255,8 @@ async def open_page(
     In a browser of ours the page has a fresh context: no cookies, no storage. In an attached one it
     is a new tab beside the person's own. `settle_ms`: how long a document without tools is given to
     add some. `legacy`: pages that know only `navigator.modelContext` get one. `downloads`: where
-    files that the page offers are kept; without it they are refused. The main frame stays on the
+    files that the page offers are kept; without it they are refused. `file_name`: what becomes of
+    the name that the page gives one. The main frame stays on the
     origin of the page that comes, and on those of the policy.
 
     A tab of an attached browser that shows `url` already is driven as it is: not loaded again, and
@@ -288,6 +290,7 @@ async def open_page(
                 call_timeout_ms=call_timeout_ms,
                 settle_ms=settle_ms,
                 downloads=downloads,
+                file_name=file_name,
                 opener=opened,
             )
         )

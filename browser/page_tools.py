@@ -66,6 +66,7 @@ class PageTools:
         call_timeout_ms: int = 30_000,
         settle_ms: int = 3_000,
         downloads: Path | None = None,
+        file_name: Callable[[str], str] = str,
         opener: Opener | None = None,
     ) -> None:
         self.page = page
@@ -73,6 +74,7 @@ class PageTools:
         self._call_timeout_ms = call_timeout_ms
         self._settle_ms = settle_ms
         self._downloads = downloads
+        self._file_name = file_name
         self._opener = opener
         self._earlier: list[str] = []
         self._ending: asyncio.Task[str] | None = None
@@ -102,7 +104,13 @@ class PageTools:
             witness=witness,
             sessions=FrameSessions(self.page, witness, tasks, origins),
             incidents=Incidents(
-                self.page, cdp, pulse, tasks, downloads=self._downloads, allowed=self._allowed
+                self.page,
+                cdp,
+                pulse,
+                tasks,
+                downloads=self._downloads,
+                file_name=self._file_name,
+                allowed=self._allowed,
             ),
             pulse=pulse,
             tasks=tasks,

@@ -18,6 +18,7 @@ from webmcp_agent.agent.stream import AgentStreamPart, RunReport, report_of
 from webmcp_agent.agent.trace import TraceCallback, TraceEvent
 from webmcp_agent.browser.errors import NoWebMCP
 from webmcp_agent.browser.launch import open_chromium, open_page
+from webmcp_agent.browser.limits import Limit
 from webmcp_agent.browser.page_tools import PageTools
 from webmcp_agent.browser.policy import Approver, Policy
 from webmcp_agent.browser.tools import JsonObject
@@ -32,6 +33,7 @@ from webmcp_agent.providers.base import (
 )
 from webmcp_agent.providers.detection import provider_from_name
 from webmcp_agent.providers.errors import ModelUnavailable
+from webmcp_agent.scenarios.given import Given
 from webmcp_agent.scenarios.report import RunFolder
 from webmcp_agent.scenarios.serve import resolve_start
 
@@ -49,9 +51,28 @@ class PageSettings:
     """Origins that may be used besides the start page's."""
     approval: Literal["ask", "yes", "all"] = "ask"
     allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    """Globs of tools that are always asked for."""
     deny: tuple[str, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    dry_run: bool = False
+    given: Given = field(default_factory=Given)
     downloads: Path | None = None
     """Where files that the page offers are kept; None refuses them."""
+
+    def policy(self, approve: Approver | None = None) -> Policy:
+        """These settings as the rules of one page."""
+        return Policy(
+            mode=self.approval,
+            allow=self.allow,
+            ask=self.ask,
+            deny=self.deny,
+            limits=self.limits,
+            dry_run=self.dry_run,
+            secrets_in=self.given.secrets_in,
+            origins=self.origins,
+            approve=approve,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +138,9 @@ class RunOutcome:
     """What a run did, and what it cost."""
 
     report: RunReport
+    """To be shown: without secrets."""
     parts: tuple[AgentStreamPart, ...]
+    """As they were, for the conversation to go on."""
     url: str
     model: str
     total_ms: float
@@ -160,6 +183,7 @@ class Session:
         self.provider = provider
         self.model = model
         """What runs, and where, in words for people."""
+        self._settings = settings
         self._trace: TraceCallback | None = None
         options = LocalAdapterOptions(
             providers=[provider], instructions=settings.instructions, trace=self._traced
@@ -167,6 +191,12 @@ class Session:
         if settings.max_steps is not None:
             options = replace(options, max_steps=settings.max_steps)
         self.adapter = create_local_adapter(options)
+
+    def fill(self, text: str) -> str:
+        """What the person wrote, with what they gave by name in its places.
+
+        Raises: `WrongUsage`."""
+        return self._settings.page.given.fill(text)
 
     def _traced(self, event: TraceEvent) -> None:
         if self._trace is not None:
@@ -182,29 +212,32 @@ class Session:
         folder: RunFolder | None = None,
         agent: AgentDefinition | None = None,
     ) -> RunOutcome:
-        """Do the last request of `messages`; parts and trace go to the callbacks and the folder."""
-        spent = Spent()
+        """Do the last request of `messages`; parts and trace go to the callbacks and the folder.
+
+        What leaves here to be shown has its secrets masked, but for the parts of the outcome."""
+        spent, masker = Spent(), self._settings.page.given.masker
 
         def traced(event: TraceEvent) -> None:
             spent.add(event)
             if folder is not None:
                 folder.trace(event)
-            on_trace(event)
+            on_trace(replace(event, data=masker.members(event.data)))
 
         self._trace = traced
         request = RunRequest(messages, self.tools, signal, agent)
-        parts: list[AgentStreamPart] = []
+        parts, shown = list[AgentStreamPart](), list[AgentStreamPart]()
         began = time.perf_counter()
         async with aclosing(self.adapter.run(request)) as stream:
             async for part in stream:
                 parts.append(part)
                 if folder is not None:
                     folder.part(part)
-                on_part(part)
+                shown.append(masker.part(part))
+                on_part(shown[-1])
         return RunOutcome(
-            report=report_of(parts),
+            report=report_of(shown),
             parts=tuple(parts),
-            url=self.tools.url,
+            url=masker.text(self.tools.url),
             model=self.model,
             total_ms=(time.perf_counter() - began) * 1000,
             spent=spent,
@@ -224,15 +257,14 @@ async def open_tools(
         browser = await stack.enter_async_context(
             open_chromium(browser=settings.browser, headed=settings.headed, cdp=settings.cdp)
         )
-        policy = Policy(
-            mode=settings.approval,
-            allow=settings.allow,
-            deny=settings.deny,
-            origins=settings.origins,
-            approve=approve,
-        )
         tools = await stack.enter_async_context(
-            open_page(browser, start, policy=policy, downloads=settings.downloads)
+            open_page(
+                browser,
+                start,
+                policy=settings.policy(approve),
+                downloads=settings.downloads,
+                file_name=settings.given.masker.text,
+            )
         )
         if not await tools.has_webmcp():
             raise NoWebMCP(
