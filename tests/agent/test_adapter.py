@@ -337,10 +337,17 @@ async def test_availability_is_asked_once_until_something_changes_it() -> None:
 
 async def test_the_progress_of_a_download_is_asked_each_time() -> None:
     """B-041."""
-    provider = Watched([], availability=Downloading(0.1))
+
+    class Loading(Watched):
+        state: ProviderAvailability = Downloading(0.1)
+
+        async def availability(self) -> ProviderAvailability:
+            return self.state
+
+    provider = Loading([])
     adapter = over(provider)
     assert await adapter.availability() == Downloading(0.1)
-    provider._availability = Downloading(0.9)  # pyright: ignore[reportPrivateUsage]
+    provider.state = Downloading(0.9)
     assert await adapter.availability() == Downloading(0.9)
 
 
@@ -692,7 +699,7 @@ async def test_a_page_that_cannot_be_read_is_no_reason_to_switch() -> None:
         async def list_tools(self) -> list[PageTool]:
             raise RuntimeError("the page is gone")
 
-    first, second = Watched([]), Watched(["Not me"])
+    first, second = Watched([search()]), Watched(["Not me"])
 
     class BreaksLater(PageDouble):
         async def list_tools(self) -> Any:
@@ -701,7 +708,6 @@ async def test_a_page_that_cannot_be_read_is_no_reason_to_switch() -> None:
                 raise RuntimeError("the page is gone")
             return await super().list_tools()
 
-    first._replies.append(search())  # pyright: ignore[reportPrivateUsage]
     gone = RunError("unavailable", "The page's tools could not be read: the page is gone")
     assert await run(over(first, second), request(BreaksLater(), FIND_MUG)) == [
         start(1),

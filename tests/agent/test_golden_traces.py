@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from page_double import SHOP_ANSWERS, Answers, PageDouble, collect, request
+from pydantic import JsonValue
 
 from webmcp_agent.agent.options import LocalLoopOptions
 from webmcp_agent.agent.request import CallPart, ChatMessage, user_message
@@ -36,8 +37,8 @@ def search(query: str = "mug") -> str:
     return write_call("search_products", {"query": query}, "tags")
 
 
-def open_(id: object = 7) -> str:
-    return write_call("open_product", {"id": id}, "tags")  # pyright: ignore[reportArgumentType]
+def open_(id: JsonValue = 7) -> str:
+    return write_call("open_product", {"id": id}, "tags")
 
 
 def add() -> str:

@@ -25,7 +25,7 @@ from webmcp_agent.scenarios.exam import is_right
 from webmcp_agent.scenarios.phrases import data, domains, plural
 from webmcp_agent.scenarios.shop_world import Shop
 from webmcp_agent.scenarios.simulator import Lesson, Reply, Script, Turn
-from webmcp_agent.scenarios.vocabulary import Draw, styled, with_articles
+from webmcp_agent.scenarios.vocabulary import Draw, Style, styled, with_articles
 
 FEW = 120
 
@@ -141,8 +141,8 @@ async def test_a_simulated_shop_works_on_its_state() -> None:
         ("dotted", "products.search"),
     ],
 )
-def test_names_come_in_five_styles(style: str, name: str) -> None:
-    assert styled(["search", "products"], style) == name  # pyright: ignore[reportArgumentType]
+def test_names_come_in_five_styles(style: Style, name: str) -> None:
+    assert styled(["search", "products"], style) == name
 
 
 @pytest.mark.parametrize(

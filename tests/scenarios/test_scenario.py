@@ -183,7 +183,8 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 def test_a_folder_gives_its_scenario_and_eval_files_in_order_and_each_file_once(
     tmp_path: Path,
 ) -> None:
-    evals = '[{"messages": [{"role": "user", "type": "message", "content": "Hi"}], "expectedCall": null}]'  # noqa: E501
+    said = '{"role": "user", "type": "message", "content": "Hi"}'
+    evals = f'[{{"messages": [{said}], "expectedCall": null}}]'
     write(tmp_path, SMALL, "b/two.scenario.yml")
     one = write(tmp_path, SMALL, "a/one.scenario.yaml")
     write(tmp_path, evals, "c/shop-evals.json")
