@@ -7,7 +7,8 @@ it), so a call never loses its result; the last call and its result survive in s
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from webmcp_agent.agent.foreign_text import cut_result, unwrapped, wrap_untrusted
+from webmcp_agent.agent.digest import cut_result
+from webmcp_agent.agent.foreign_text import unwrapped, wrap_untrusted
 from webmcp_agent.agent.wording import FOLDED, gist, one_line
 from webmcp_agent.providers.base import ChatTurn, PromptParts
 

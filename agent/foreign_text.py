@@ -115,18 +115,6 @@ def unwrapped(text: str) -> str:
     return text
 
 
-def cut_result(text: str, limit: int) -> str:
-    """`text` at most `limit` characters, a "…" in place of what is missing.
-
-    Wrapped text stays wrapped: what is inside is cut, and the closing mark counts."""
-    if len(text) <= limit:
-        return text
-    end = f"… {CLOSE_PAGE_CONTENT}"
-    if text.startswith(OPEN_PAGE_CONTENT) and text.endswith(CLOSE_PAGE_CONTENT):
-        return text[: limit - len(end)] + end
-    return text[: limit - 1] + "…"
-
-
 def _cleaned(value: JsonValue, depth: int) -> JsonValue:
     if depth > _NESTING_LIMIT:
         return "…"

@@ -6,7 +6,8 @@ A history that ends on a finished call is resumed: the request goes on, nothing 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from webmcp_agent.agent.foreign_text import clean, cut_result
+from webmcp_agent.agent.digest import cut_result
+from webmcp_agent.agent.foreign_text import clean
 from webmcp_agent.agent.request import (
     CallPart,
     ChatMessage,

@@ -22,8 +22,9 @@ from webmcp_agent.agent.corrections import (
     told_tool,
 )
 from webmcp_agent.agent.delegation import agent_tools, sub_request
+from webmcp_agent.agent.digest import cut_result
 from webmcp_agent.agent.fitting import fit, tool_plan
-from webmcp_agent.agent.foreign_text import clean, cut_result, unwrapped, wrap_untrusted
+from webmcp_agent.agent.foreign_text import clean, unwrapped, wrap_untrusted
 from webmcp_agent.agent.options import LocalLoopOptions
 from webmcp_agent.agent.prompt import system_prompt
 from webmcp_agent.agent.racing import StopPressed, TooLate, race
@@ -78,6 +79,8 @@ from webmcp_agent.providers.errors import NotReady, PromptTooLong
 TOOLS_LIMIT_MS = 10_000
 PAGE_LIMIT_MS = 2_000
 FITS_LIMIT_MS = 10_000
+TRACED_ANSWER = 100_000
+"""Characters of an answer that the trace keeps."""
 
 _LEGAL_NAME = re.compile("[A-Za-z0-9_.-]{1,128}")
 """What a page may call a tool; the browser refuses other names itself."""
@@ -400,7 +403,11 @@ class Run:
         if isinstance(answer, ToolFail):
             answer = replace(answer, message=one_line(clean(answer.message), 500))
         outcome = "ok" if isinstance(answer, ToolOk) else answer.code
-        self.trace("call", name=tool.name, args=args, outcome=outcome, ms=_ms(began))
+        data: JsonObject = {"name": tool.name, "args": args, "outcome": outcome}
+        if isinstance(answer, ToolOk) and len(answer.text) > RESULT_LIMIT:
+            # The next request holds the answer only in short.
+            data["answer"] = cut(answer.text, TRACED_ANSWER)
+        self.trace("call", **data, ms=_ms(began))
         return answer
 
     async def _sent(

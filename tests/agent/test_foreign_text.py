@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import JsonValue
 
+from webmcp_agent.agent.digest import cut_result
 from webmcp_agent.agent.foreign_text import (
     MARKERS,
     clean,
     clean_json,
-    cut_result,
     escape_markers,
     wrap_untrusted,
 )
