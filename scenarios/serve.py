@@ -25,7 +25,7 @@ from urllib.request import url2pathname
 from webmcp_agent.scenarios.errors import PortTaken, StartNotFound
 
 SHOP = Path(__file__).parent / "shop"
-"""The demo shop's folder."""
+"""The demo shop's folder; its second face is the folder `ucp` in it."""
 
 HOST = "127.0.0.1"
 
@@ -69,8 +69,9 @@ async def serve_folder(path: Path, port: int = 0) -> AsyncGenerator[str]:
 async def resolve_start(start: str) -> AsyncGenerator[str]:
     """The address that `start` names, served while the context lasts.
 
-    `shop:` is the demo shop and `shop:product.html?id=…` a page of it; a local HTML file (also with
-    `?…` or `#…`) or a folder with an `index.html` is served; `http:` and `https:` stay as they are.
+    `shop:` is the demo shop, `shop:ucp` its second face, `shop:product.html?id=…` a page of it; a
+    local HTML file (also with `?…` or `#…`) or a folder with an `index.html` is served; `http:` and
+    `https:` stay as they are.
     Raises: `StartNotFound` for everything else."""
     scheme = _scheme(start)
     if scheme in {"http", "https"}:
@@ -103,12 +104,17 @@ def _find_local(start: str, scheme: str) -> tuple[Path, str]:
     match scheme:
         case "shop":
             page, extra = _split_extra(start.partition(":")[2].lstrip("/"), SHOP)
-            if page.is_dir() and page.resolve() == SHOP.resolve():
-                return SHOP, extra
-            if not (page.is_file() and page.parent.resolve() == SHOP.resolve()):
-                reason = f"the demo shop has no page {page.name!r}. The shop itself is shop:"
+            whole, shop = page.resolve(), SHOP.resolve()
+            faces = {shop: "", shop / "ucp": "ucp/"}
+            if whole in faces:
+                return SHOP, faces[whole] + extra
+            if not (page.is_file() and whole.parent in faces):
+                reason = (
+                    f"the demo shop has no page {page.name!r}. The shop itself is shop:, "
+                    "its second face shop:ucp"
+                )
                 raise StartNotFound(start, reason)
-            return SHOP, quote(page.name) + extra
+            return SHOP, faces[whole.parent] + quote(page.name) + extra
         case "file":
             page, extra = _split_extra(url2pathname(start.partition(":")[2].removeprefix("//")))
         case "":

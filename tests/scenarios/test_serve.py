@@ -1,7 +1,6 @@
 """A folder over HTTP, asked by a plain client, and the start addresses that people write."""
 
 import asyncio
-import os
 import socket
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
@@ -226,6 +225,9 @@ async def test_a_web_address_stays_as_it_is(start: str) -> None:
         ("shop:?q=mug", "?q=mug"),
         ("shop:cart.html", "cart.html"),
         ("shop:/product.html?id=brass-pen#more", "product.html?id=brass-pen#more"),
+        ("shop:ucp", "ucp/"),
+        ("shop:ucp?q=mug", "ucp/?q=mug"),
+        ("shop:ucp/product.html?id=brass-pen", "ucp/product.html?id=brass-pen"),
     ],
 )
 async def test_shop_starts_the_demo_shop_at_any_of_its_pages(start: str, rest: str) -> None:
@@ -277,7 +279,8 @@ async def test_a_local_file_or_folder_is_served(
         ("http:///path", "a web address looks like"),
         ("http://127.0.0.1:99999/", "a web address looks like"),
         ("http://[::1/", "a web address looks like"),
-        ("shop:ucp", "the demo shop has no page 'ucp'"),
+        ("shop:ucpx", "the demo shop has no page 'ucpx'"),
+        ("shop:ucp/nowhere.html", "its second face shop:ucp"),
         ("shop:nowhere.html", "the demo shop has no page 'nowhere.html'"),
         ("shop:../serve.py", "the demo shop has no page 'serve.py'"),
     ],
@@ -303,5 +306,5 @@ async def test_the_server_ends_when_its_user_fails(site: Path) -> None:
 
 
 def test_the_shop_is_a_folder_of_data_beside_the_module() -> None:
-    suffixes = {Path(name).suffix for name in os.listdir(SHOP)}
+    suffixes = {path.suffix for path in SHOP.rglob("*") if path.is_file()}
     assert suffixes == {".html", ".js", ".css", ".svg"}
