@@ -1,0 +1,123 @@
+"""A case of a scenario or eval file, held as a pytest test: its properties, and why it failed."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import pytest
+
+from webmcp_agent.agent.request import TextPart
+from webmcp_agent.browser.errors import BrowserError
+from webmcp_agent.providers.abort import AbortController
+from webmcp_agent.providers.base import LocalProvider
+from webmcp_agent.providers.errors import ProviderError
+from webmcp_agent.scenarios.case_run import CaseResult, CaseRunner
+from webmcp_agent.scenarios.console import call_text, printable, seconds, shortened
+from webmcp_agent.scenarios.errors import ScenarioError
+from webmcp_agent.scenarios.outcome import MadeCall
+from webmcp_agent.scenarios.plugin_rig import Rig
+from webmcp_agent.scenarios.runner import PageSettings, RunSettings, Spent
+from webmcp_agent.scenarios.scenario import Case
+
+LENGTH = 300
+"""Characters of each answer in the text of a failure."""
+
+CASE_APPROVES = RunSettings(page=PageSettings(approval="all"))
+"""Who runs the tests wants the files' own policies to count."""
+
+
+def hold_case(
+    request: pytest.FixtureRequest,
+    rig: Rig,
+    model: str | LocalProvider | None,
+    read: Callable[[], Case],
+    base_url: str | None,
+) -> None:
+    """Hold and judge a case; it fails with what is wrong, for which request, after which calls."""
+    node = request.node
+    try:
+        case = read()
+        # The command line goes before the file, and the file before what holds for all.
+        named = request.config.getoption("--webmcp-model") is not None
+        provider = rig.model(model if named else case.model or model)
+        browser = rig.browser() if case.start or base_url else None
+    except (ScenarioError, ProviderError, BrowserError) as exc:
+        pytest.fail(str(exc), pytrace=False)
+    runner = CaseRunner(provider, CASE_APPROVES, url=base_url, browser=browser)
+    artifacts = rig.artifacts(node)
+    with nullcontext() if browser is None else artifacts.of(browser):
+        result = rig.thread.run(
+            runner.run(case, AbortController().signal, folder=rig.kept_in(node))
+        )
+        artifacts.failed = not result.passed
+    for kind, path in artifacts.kept:
+        node.user_properties.append((f"playwright_{kind}", str(path)))
+    node.user_properties.extend(properties(provider.label, result).items())
+    if not result.passed:
+        pytest.fail(failure_text(result, provider.label), pytrace=False)
+
+
+def properties(model: str, result: CaseResult) -> dict[str, str | int]:
+    """What a JUnit file says of a case."""
+    told = cost(len(result.calls), result.outcome.steps, result.total_ms, result.spent)
+    why = {} if result.why is None else {"webmcp_why": result.why}
+    return {"webmcp_model": model, **told, **why}
+
+
+def cost(calls: int, steps: int, total_ms: float, spent: Spent) -> dict[str, int]:
+    """Calls, steps, times in ms and tokens as a JUnit file names them."""
+    return {
+        "webmcp_calls": calls,
+        "webmcp_steps": steps,
+        "webmcp_ms": round(total_ms),
+        "webmcp_model_ms": round(spent.model_ms),
+        "webmcp_page_ms": round(spent.page_ms),
+        "webmcp_prompt_tokens": spent.prompt_tokens,
+        "webmcp_completion_tokens": spent.completion_tokens,
+    }
+
+
+def failure_text(result: CaseResult, model: str) -> str:
+    """What is wrong, for whom, and what was done, for people."""
+    case, outcome = result.case, result.outcome
+    wrong = [
+        failure.message if failure.kind == "error" else f"{failure.check}: {failure.message}"
+        for failure in result.failures
+    ]
+    ended = outcome.finishes[-1] if outcome.finishes else "no answer"
+    lines = [
+        f"{case.name}: {'could not be judged' if result.is_error else result.why}",
+        *(f"  {line}" for line in wrong),
+        f"for {_requests(case)}",
+        f"calls made: {'' if outcome.calls else 'none'}",
+        *(f"  {number}. {call_line(call)}" for number, call in enumerate(outcome.calls, 1)),
+        f"answer: {shortened(outcome.answer, LENGTH) or 'none'}",
+        f"ended with {ended} after {_counted(outcome.steps, 'step')}, {seconds(result.total_ms)}"
+        + (f", at {outcome.url}" if outcome.url else ""),
+        f"model: {model}",
+        *([] if result.folder is None else [f"kept in {result.folder}"]),
+    ]
+    return "\n".join(printable(line.rstrip()) for line in lines)
+
+
+def _requests(case: Case) -> str:
+    """What the person said."""
+    said = [
+        part.text
+        for turn in case.turns
+        for message in turn
+        if message.role == "user"
+        for part in message.parts
+        if isinstance(part, TextPart)
+    ]
+    return "; ".join(repr(text) for text in said)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def call_line(call: MadeCall) -> str:
+    """A call, how it ended, and what came back."""
+    text = " ".join(call.text.split())
+    made = f"{call_text(call.tool, call.args)} → {call.outcome}"
+    return f"{made}: {shortened(text, LENGTH)}" if text else made
