@@ -16,6 +16,7 @@ from webmcp_agent.providers.abort import AbortSignal
 from webmcp_agent.providers.errors import ProviderError
 from webmcp_agent.scenarios.approval import ReadLine
 from webmcp_agent.scenarios.console import Progress, RunView, print_tools, printable, seconds
+from webmcp_agent.scenarios.errors import WrongUsage
 from webmcp_agent.scenarios.report import RunFolder
 from webmcp_agent.scenarios.runner import Session, load_model
 
@@ -58,9 +59,17 @@ class Chat:
                 if text.startswith("/"):
                     await self._command(text, signal)
                 else:
-                    self._asked += 1
-                    self._messages.append(user_message(text, f"u{self._asked}"))
-                    await self._answer(signal)
+                    await self._ask(text, signal)
+
+    async def _ask(self, text: str, signal: AbortSignal) -> None:
+        try:
+            filled = self._session.fill(text)
+        except WrongUsage as exc:
+            self._say(str(exc), style="yellow")
+            return
+        self._asked += 1
+        self._messages.append(user_message(filled, f"u{self._asked}"))
+        await self._answer(signal)
 
     async def _answer(self, signal: AbortSignal) -> None:
         view = RunView(self._console, self._progress)

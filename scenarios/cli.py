@@ -5,6 +5,7 @@ stdout, progress and logs to stderr. Exit codes: 0 done, 1 ran without success, 
 3 cannot run here, 130 stopped by the user.
 """
 
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -103,6 +104,32 @@ Deny = Annotated[
     list[str] | None,
     typer.Option("--deny", metavar="GLOB", help="Tools that may never be called."),
 ]
+PolicyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--policy",
+        metavar="FILE",
+        help="What the page's tools may do: allow, ask, deny, limits, origins (YAML or JSON).",
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Send only read-only calls; answer others with what would be sent."
+    ),
+]
+Var = Annotated[
+    list[str] | None,
+    typer.Option("--var", metavar="NAME=VALUE", help="What {NAME} in the task stands for."),
+]
+Secret = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--secret",
+        metavar="NAME",
+        help="As --var, from the environment; shown and written as {NAME} only.",
+    ),
+]
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="The run's folder (runs/…).")
 ]
@@ -128,6 +155,10 @@ def run(
     yes: Yes = None,
     allow: Allow = None,
     deny: Deny = None,
+    policy: PolicyFile = None,
+    dry_run: DryRun = False,
+    var: Var = None,
+    secret: Secret = None,
     out: Out = None,
     constrain: Constrain = Switch.on,
     json: Json = False,
@@ -139,7 +170,19 @@ def run(
     if not task.strip():
         _wrong("the task is empty: say what to do, in words")
     settings = RunSettings(
-        page=_page_settings(browser, cdp, headed, origin, yes, allow, deny),
+        page=_page_settings(
+            browser,
+            cdp,
+            headed,
+            origin,
+            yes,
+            allow,
+            deny,
+            policy=policy,
+            dry_run=dry_run,
+            var=var,
+            secret=secret,
+        ),
         model=_model_settings(model, adapter, device, constrain),
         max_steps=max_steps,
         instructions=_text_or_file(instructions),
@@ -162,6 +205,10 @@ def chat(
     yes: Yes = None,
     allow: Allow = None,
     deny: Deny = None,
+    policy: PolicyFile = None,
+    dry_run: DryRun = False,
+    var: Var = None,
+    secret: Secret = None,
     out: Out = None,
     constrain: Constrain = Switch.on,
 ) -> None:
@@ -170,7 +217,19 @@ def chat(
     from webmcp_agent.scenarios.runner import RunSettings
 
     settings = RunSettings(
-        page=_page_settings(browser, cdp, headed, origin, yes, allow, deny),
+        page=_page_settings(
+            browser,
+            cdp,
+            headed,
+            origin,
+            yes,
+            allow,
+            deny,
+            policy=policy,
+            dry_run=dry_run,
+            var=var,
+            secret=secret,
+        ),
         model=_model_settings(model, adapter, device, constrain),
         max_steps=max_steps,
         instructions=_text_or_file(instructions),
@@ -231,6 +290,10 @@ def hold(
     yes: Yes = None,
     allow: Allow = None,
     deny: Deny = None,
+    policy: PolicyFile = None,
+    dry_run: DryRun = False,
+    var: Var = None,
+    secret: Secret = None,
     url: Annotated[
         str | None,
         typer.Option("--url", metavar="URL", help="The page, for files that name none."),
@@ -248,7 +311,19 @@ def hold(
     from webmcp_agent.scenarios.testing import hold_cases
 
     settings = RunSettings(
-        page=_page_settings(browser, None, headed, origin, yes, allow, deny),
+        page=_page_settings(
+            browser,
+            None,
+            headed,
+            origin,
+            yes,
+            allow,
+            deny,
+            policy=policy,
+            dry_run=dry_run,
+            var=var,
+            secret=secret,
+        ),
         model=_model_settings(model, adapter, device, constrain),
         max_steps=max_steps,
         instructions=_text_or_file(instructions),
@@ -388,21 +463,36 @@ def _page_settings(
     yes: Approval | None,
     allow: list[str] | None,
     deny: list[str] | None,
+    *,
+    policy: Path | None = None,
+    dry_run: bool = False,
+    var: list[str] | None = None,
+    secret: list[str] | None = None,
 ) -> "PageSettings":
+    from webmcp_agent.browser.policy import origin_of
+    from webmcp_agent.scenarios.errors import WrongUsage
+    from webmcp_agent.scenarios.given import read_given
+    from webmcp_agent.scenarios.policy_file import read_policy, with_policy
     from webmcp_agent.scenarios.runner import PageSettings
 
     for one in origin or ():
-        if "://" not in one:
-            _wrong(f"--origin {one}: an origin has a scheme, such as https://{one}")
-    return PageSettings(
-        browser=browser,
-        cdp=cdp,
-        headed=headed,
-        origins=tuple(origin or ()),
-        approval="ask" if yes is None else "all" if yes is Approval.all else "yes",
-        allow=tuple(allow or ()),
-        deny=tuple(deny or ()),
-    )
+        if origin_of(one) is None:
+            _wrong(f"--origin {one}: an origin has a scheme and a host, as https://shop.example")
+    try:
+        settings = PageSettings(
+            browser=browser,
+            cdp=cdp,
+            headed=headed,
+            origins=tuple(origin or ()),
+            approval="ask" if yes is None else "all" if yes is Approval.all else "yes",
+            allow=tuple(allow or ()),
+            deny=tuple(deny or ()),
+            dry_run=dry_run,
+            given=read_given(var or (), secret or (), os.environ),
+        )
+        return settings if policy is None else with_policy(settings, read_policy(policy))
+    except WrongUsage as exc:
+        _wrong(str(exc))
 
 
 def _model_settings(
@@ -446,8 +536,10 @@ def _wrong(text: str) -> NoReturn:
 
 def _exit(command: "Command", *args: object) -> NoReturn:
     """Run a command with Ctrl-C as Stop, errors as one line, and leave with its code."""
-    from webmcp_agent.scenarios.commands import finished
+    from webmcp_agent.scenarios.commands import finished, masker_of
+    from webmcp_agent.scenarios.logs import guard_stderr
 
+    guard_stderr(masker_of(args))
     raise typer.Exit(finished(command, *args))
 
 

@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,6 +48,7 @@ from webmcp_agent.scenarios.doctor import examine, get_browser
 from webmcp_agent.scenarios.errors import ScenarioError, WrongUsage
 from webmcp_agent.scenarios.interrupt import INTERRUPTED_EXIT, Interrupt, run_interruptible
 from webmcp_agent.scenarios.lines import is_interactive, line_reader
+from webmcp_agent.scenarios.masking import Masker
 from webmcp_agent.scenarios.report import RunFolder, new_run_folder
 from webmcp_agent.scenarios.runner import (
     PageSettings,
@@ -64,18 +65,25 @@ Command = Callable[..., Awaitable[int]]
 
 def finished(command: Command, *args: object) -> int:
     """Run a command to its exit code; what went wrong is one line on stderr."""
+    masker = masker_of(args)
     try:
         return run_interruptible(lambda interrupt: command(interrupt, *args))
     except WrongUsage as exc:
-        return _told(str(exc), WRONG_USAGE)
+        return _told(masker.text(str(exc)), WRONG_USAGE)
     except Aborted:
         return INTERRUPTED_EXIT
     except (BrowserError, ProviderError, ScenarioError) as exc:
-        return _told(str(exc), CANNOT_RUN)
+        return _told(masker.text(str(exc)), CANNOT_RUN)
     except BrokenPipeError:
         # Whoever read our output has left; say nothing more to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+
+
+def masker_of(args: Sequence[object]) -> Masker:
+    """What keeps the secrets of a command's settings out of all that is said."""
+    settings = (each for each in args if isinstance(each, RunSettings))
+    return next((each.page.given.masker for each in settings), Masker())
 
 
 def _told(text: str, code: int) -> int:
@@ -94,8 +102,10 @@ async def run_command(
     """The main job: a task on a page, step by step, then what really ran."""
     console, log = results_console(), progress_console()
     progress = Progress(log)
-    approve = None if as_json else _approver(progress, interrupt)
-    with contextlib.closing(RunFolder(out or new_run_folder(task))) as folder:
+    approve = None if as_json else _approver(progress, interrupt, settings)
+    given = settings.page.given
+    filled = given.fill(task)
+    with contextlib.closing(RunFolder(out or new_run_folder(task), given.masker)) as folder:
         settings = _keeping_files(settings, folder)
         progress.say("opening the page")
         try:
@@ -114,7 +124,7 @@ async def run_command(
                     )
                 with interrupt.stoppable() as signal:
                     outcome = await session.run(
-                        [user_message(task)],
+                        [user_message(filled)],
                         signal,
                         on_part=_print_json if as_json else view.part,
                         on_trace=_nothing if as_json else view.trace,
@@ -123,6 +133,7 @@ async def run_command(
                 progress.done()
                 alive = session.tools.has_browser
                 state = [] if session.tools.gone else await page_state(session.tools)
+                withheld = session.tools.withheld
         finally:
             progress.done()
         summary = outcome.summary(folder.path)
@@ -130,9 +141,9 @@ async def run_command(
     if as_json:
         write_json(summary)
     else:
-        print_calls(console, outcome.report.calls)
+        print_calls(console, outcome.report.calls, withheld=len(withheld))
         for line in state:
-            console.print(Text(printable(line)))
+            console.print(Text(printable(given.masker.text(line))))
         spent = outcome.spent
         own = max(0.0, outcome.total_ms - spent.model_ms - spent.page_ms)
         console.print(
@@ -179,7 +190,8 @@ async def chat_command(
     """A conversation about one page."""
     console, progress = results_console(), Progress(progress_console())
     read_line = line_reader()
-    with contextlib.closing(RunFolder(out or new_run_folder("chat"))) as folder:
+    masker = settings.page.given.masker
+    with contextlib.closing(RunFolder(out or new_run_folder("chat"), masker)) as folder:
         settings = _keeping_files(settings, folder)
         progress.say("opening the page")
         try:
@@ -188,7 +200,7 @@ async def chat_command(
                 settings,
                 told=progress,
                 signal=interrupt.setup.signal,
-                approve=_approver(progress, interrupt),
+                approve=_approver(progress, interrupt, settings),
             ) as session:
                 progress.done()
                 chat = Chat(session, console, progress, folder)
@@ -363,11 +375,17 @@ async def models_remove_command(interrupt: Interrupt, name: str) -> int:
     return DONE
 
 
-def _approver(progress: Progress, interrupt: Interrupt) -> Approver | None:
+def _approver(progress: Progress, interrupt: Interrupt, settings: RunSettings) -> Approver | None:
     """Asks the person when there is one at a terminal."""
     if not is_interactive():
         return None
-    return terminal_approver(progress_console(), progress, line_reader(), interrupt.press)
+    return terminal_approver(
+        progress_console(),
+        progress,
+        line_reader(),
+        interrupt.press,
+        settings.page.given.masker.given,
+    )
 
 
 def _print_json(part: AgentStreamPart) -> None:

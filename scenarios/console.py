@@ -31,11 +31,14 @@ from webmcp_agent.agent.stream import (
 from webmcp_agent.agent.trace import TraceEvent
 from webmcp_agent.browser.tools import JsonObject, PageTool
 
-# C0 without tab and newline, DEL, C1, and the bidirectional and zero-width characters that could
-# repaint or reorder what a person reads.
+# C0 without tab and newline, DEL, C1; the bidirectional and zero-width characters that could
+# repaint or reorder what a person reads; what shows nothing and could hide a text (blank letters,
+# selectors of variants but the one that makes an emoji, and that one when it stands there twice);
+# half characters, which no stream takes.
 _CONTROLS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
-    "\U000e0000-\U000e007f]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e"
+    "\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ud800-\udfff"
+    "\U000e0000-\U000e0fff]|(?<=\ufe0f)\ufe0f"
 )
 SHOWN_TEXT = 300
 """Characters of an answer that a step shows."""
@@ -236,14 +239,17 @@ class RunView:
         self._progress.wait("thinking")
 
 
-def print_calls(console: Console, calls: Sequence[CallReport]) -> None:
-    """The calls that really ran, with their outcomes; says so when there were none."""
+def print_calls(console: Console, calls: Sequence[CallReport], *, withheld: int = 0) -> None:
+    """The calls that really ran, with their outcomes; says so when there were none.
+
+    `withheld`: how many of them a dry run answered in place of the page."""
     console.print()
     if not calls:
         console.print(Text("0 calls ran: nothing was done on the page.", style="bold"))
         return
     word = "call" if len(calls) == 1 else "calls"
-    console.print(Text(f"{len(calls)} {word} ran:", style="bold"))
+    dry = f", {withheld} of them dry: not sent to the page" if withheld else ""
+    console.print(Text(f"{len(calls)} {word} ran{dry}:", style="bold"))
     for call in calls:
         style = "green" if call.outcome == "ok" else "red"
         line = Text(f"  {call.outcome:<12}", style=style)
