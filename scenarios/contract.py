@@ -76,7 +76,18 @@ class _ToolEntry(BaseModel):
     input_schema: dict[str, JsonValue] | str | None = None
 
     def tool(self) -> PageTool:
-        return PageTool(**self.model_dump(exclude={"pages"}))
+        return PageTool(
+            name=self.name,
+            description=self.description,
+            input_schema=self.input_schema,
+            title=self.title,
+            read_only=self.read_only,
+            untrusted=self.untrusted,
+            consequential=self.consequential,
+            autosubmit=self.autosubmit,
+            declarative=self.declarative,
+            origin=self.origin,
+        )
 
 
 class _ContractFile(BaseModel):
@@ -205,7 +216,8 @@ def contract_text(contract: Contract) -> str:
         value["url"] = contract.url
     if list(contract.pages) != [START]:
         value["pages"] = [*contract.pages]
-    return contract_json(value | {"tools": tools})
+    value["tools"] = tools
+    return contract_json(value)
 
 
 def _entry(tool: PageTool, pages: list[str] | None) -> JsonObject:
