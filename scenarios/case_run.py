@@ -6,7 +6,7 @@ All cases share one model and one Chromium; each has a browser context of its ow
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, ExitStack, aclosing, asynccontextmanager, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 
@@ -18,30 +18,25 @@ from webmcp_agent.agent.request import ChatMessage, RunRequest
 from webmcp_agent.agent.stream import AgentStreamPart, RunError
 from webmcp_agent.agent.trace import TraceEvent
 from webmcp_agent.browser.errors import BrowserError
-from webmcp_agent.browser.launch import open_chromium, open_page
+from webmcp_agent.browser.launch import open_chromium
 from webmcp_agent.browser.page_tools import PageTools
-from webmcp_agent.browser.policy import Mode, Policy
-from webmcp_agent.browser.tools import JsonObject, ToolFail, ToolSource
-from webmcp_agent.providers.abort import AbortController, AbortSignal
-from webmcp_agent.providers.base import Disposable, LocalProvider
-from webmcp_agent.providers.detection import provider_from_name
+from webmcp_agent.browser.tools import JsonObject, ToolSource
+from webmcp_agent.providers.abort import AbortSignal
+from webmcp_agent.providers.base import LocalProvider
+from webmcp_agent.scenarios.case_models import CaseModels
+from webmcp_agent.scenarios.case_page import CannotJudge, open_case_page
 from webmcp_agent.scenarios.causes import Cause, cause_of
 from webmcp_agent.scenarios.errors import ScenarioError
+from webmcp_agent.scenarios.offered import Start, WatchedTools
 from webmcp_agent.scenarios.outcome import Failure, MadeCall, Outcome, outcome_of
 from webmcp_agent.scenarios.report import RunFolder
-from webmcp_agent.scenarios.runner import PageSettings, RunSettings, Spent, Told, load_model
+from webmcp_agent.scenarios.runner import RunSettings, Spent, Told
 from webmcp_agent.scenarios.scenario import Case
-from webmcp_agent.scenarios.serve import resolve_start
 from webmcp_agent.scenarios.stand_ins import StandInTools
+from webmcp_agent.scenarios.unreachable import why_unreachable
 
 _NOT_JUDGED = {"provider-failed", "not-ready", "needs-download"}
 """Ends of a run that say nothing about model or page."""
-
-_MODES: tuple[Mode, ...] = ("ask", "yes", "all")
-
-
-class CannotJudge(ScenarioError):
-    """A case could not be held as it is meant; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +53,8 @@ class CaseResult:
     """Of the conversation, without opening the page."""
     folder: Path | None = None
     """Where its parts and its trace were written."""
+    model: str | None = None
+    """What a replay leaves out."""
 
     @property
     def calls(self) -> tuple[MadeCall, ...]:
@@ -87,6 +84,7 @@ class CaseResult:
             "file": str(self.case.file),
             "case": self.case.name,
             "repeat": self.repeat,
+            "model": self.model,
             "passed": self.passed,
             "why": self.why,
             "failures": [failure.to_json() for failure in self.failures],
@@ -111,37 +109,54 @@ class CaseResult:
 
 
 class CaseRunner:
-    """Holds cases with one model; gets itself a browser when the first case needs one."""
+    """Holds cases; gets itself a browser when the first case needs one.
+
+    `models` is one loaded model for all cases, or knows the model of each."""
 
     def __init__(
         self,
-        provider: LocalProvider,
+        models: LocalProvider | CaseModels,
         settings: RunSettings,
         *,
         url: str | None = None,
         browser: Browser | None = None,
     ) -> None:
-        self._provider = provider
+        self._models = models
         self._settings = settings
         self._url = url
         self._browser = browser
+        self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
 
     async def close(self) -> None:
         """Close the browser that it got for itself."""
         await self._stack.aclose()
 
+    async def model_of(self, case: Case) -> LocalProvider:
+        """The loaded model of a case.
+
+        Raises: what the model raises when it cannot be had."""
+        models = self._models
+        return await models.of(case) if isinstance(models, CaseModels) else models
+
     async def run(
         self, case: Case, signal: AbortSignal, *, repeat: int = 1, folder: Path | None = None
     ) -> CaseResult:
         """Hold a case and judge it; parts and trace go to `folder`.
 
-        Raises: `NoBrowser` when there is none; all else that goes wrong is in the result."""
+        Several may be held at once. Raises: `NoBrowser` when there is none, and what the model
+        raises when it cannot be had; all else that goes wrong is in the result."""
         start = case.start or self._url
+        provider = await self.model_of(case)
         browser = None if start is None else await self._chromium()
         with ExitStack() as stack:
-            files = None if folder is None else stack.enter_context(closing(RunFolder(folder)))
-            talk = _Talk(case, repeat, signal, files, folder)
+            files = None
+            if folder is not None:
+                masker = self._settings.page.given.masker
+                files = stack.enter_context(closing(RunFolder(folder, masker)))
+                if start is not None:
+                    files.page(Start(start=start, setup=list(case.setup)).to_json())
+            talk = _Talk(case, repeat, signal, provider, files, folder)
             try:
                 async with self._tools(case, start, browser, signal) as source:
                     result = await self._judged(talk, source)
@@ -163,57 +178,51 @@ class CaseRunner:
                 raise CannotJudge(case.problem)
             yield StandInTools(case.stand_ins)
             return
-        async with (
-            resolve_start(start) as address,
-            open_page(browser, address, policy=self._policy(case)) as tools,
-        ):
-            if not await tools.has_webmcp():
-                raise CannotJudge(f"{start} has no WebMCP here: the page offers no model context")
-            for number, (name, args) in enumerate(case.setup, 1):
-                await tools.list_tools()
-                answer = await tools.call_tool(name, args, call_id=f"s{number}", signal=signal)
-                if isinstance(answer, ToolFail):
-                    raise CannotJudge(f"setup call {number}, {name}: {answer.message}")
+        async with open_case_page(case, start, browser, self._settings.page, signal) as tools:
             yield tools
 
-    def _policy(self, case: Case) -> Policy:
-        """What the file allows, and what the caller allows or denies besides."""
-        page = self._settings.page
-        stricter = _MODES.index(case.approval) < _MODES.index(page.approval)
-        return Policy(
-            mode=page.approval if stricter else case.approval,
-            allow=(*case.allow, *page.allow),
-            deny=(*case.deny, *page.deny),
-            origins=(*case.origins, *page.origins),
-        )
-
     async def _chromium(self) -> Browser:
-        if self._browser is None or not self._browser.is_connected():
-            page: PageSettings = self._settings.page
-            self._browser = await self._stack.enter_async_context(
-                open_chromium(browser=page.browser, headed=page.headed)
-            )
-        return self._browser
+        async with self._opening:
+            if self._browser is None or not self._browser.is_connected():
+                page = self._settings.page
+                self._browser = await self._stack.enter_async_context(
+                    open_chromium(browser=page.browser, headed=page.headed)
+                )
+            return self._browser
 
     async def _judged(self, talk: "_Talk", source: ToolSource) -> CaseResult:
-        page = source if isinstance(source, PageTools) else None
         limit_ms = talk.case.timeout_ms
+        files = talk.files
+        watched = WatchedTools(
+            source, None if files is None else lambda listing: files.page(listing.told().to_json())
+        )
         try:
             async with asyncio.timeout(limit_ms / 1000):
-                await self._talk(talk, source, talk.case.stand_in_steps if page is None else None)
+                failures = await self._talk(talk, source, watched)
         except TimeoutError:
             text = f"it was not over after {limit_ms / 1000:g} s"
             return talk.result([Failure("timeout_ms", "timeout", text)])
-        outcome = outcome_of(talk.runs, None if page is None else page.url)
+        page = source if isinstance(source, PageTools) else None
+        outcome = outcome_of(talk.runs, page and page.url)
         if set(outcome.finishes) & _NOT_JUDGED:
             raise CannotJudge(f"the model could not go on: {outcome.error}")
-        failures = await talk.case.checks.judge(outcome, page and page.page)
+        checks = talk.case.checks
+        if not failures and checks is not None:
+            failures = await checks.judge(outcome, page and page.page)
+        if page is not None and (why := await why_unreachable(talk.case, outcome, watched)):
+            failures = [Failure("error", "error", why)]
         return talk.result(failures, outcome.url)
 
-    async def _talk(self, talk: "_Talk", source: ToolSource, steps: int | None) -> None:
-        """The requests one after another; ends early on Stop and when a run could not go on."""
+    async def _talk(
+        self, talk: "_Talk", source: ToolSource, watched: WatchedTools
+    ) -> list[Failure]:
+        """The requests one after another, until one is not done as it should be.
+
+        Ends early on Stop and when a run could not go on."""
+        page = source if isinstance(source, PageTools) else None
+        steps = talk.case.stand_in_steps if page is None else None
         adapter = create_local_adapter(
-            providers=[self._provider],
+            providers=[talk.provider],
             max_steps=self._settings.max_steps or steps or talk.case.max_steps,
             instructions=self._settings.instructions or talk.case.instructions,
             # What a model can do is judged, and its times are told: a slow machine fails nobody.
@@ -221,20 +230,24 @@ class CaseRunner:
             trace=talk.trace,
         )
         messages: list[ChatMessage] = []
-        talk.began = perf_counter()
-        try:
-            for turn in talk.case.turns:
-                messages += turn
-                request = RunRequest(messages, source, talk.signal)
-                parts = talk.new_run()
-                async with aclosing(adapter.run(request)) as stream:
+        for index, turn in enumerate(talk.case.turns):
+            messages += turn
+            parts = talk.new_run()
+            began = perf_counter()
+            try:
+                async with aclosing(
+                    adapter.run(RunRequest(messages, watched, talk.signal))
+                ) as stream:
                     async for part in stream:
                         talk.part(part)
-                messages += messages_of(parts)
-                if talk.signal.aborted or isinstance(parts[-1], RunError):
-                    break
-        finally:
-            talk.total_ms = (perf_counter() - talk.began) * 1000
+            finally:
+                talk.total_ms += (perf_counter() - began) * 1000
+            messages += messages_of(parts)
+            if talk.signal.aborted or isinstance(parts[-1], RunError):
+                break
+            if failures := await talk.wrong_in_turn(index, page):
+                return failures
+        return []
 
 
 @dataclass(slots=True)
@@ -244,11 +257,11 @@ class _Talk:
     case: Case
     repeat: int
     signal: AbortSignal
+    provider: LocalProvider
     files: RunFolder | None
     folder: Path | None
     runs: list[list[AgentStreamPart]] = field(default_factory=list[list[AgentStreamPart]])
     spent: Spent = field(default_factory=Spent)
-    began: float = 0.0
     total_ms: float = 0.0
 
     def new_run(self) -> list[AgentStreamPart]:
@@ -265,6 +278,22 @@ class _Talk:
         if self.files is not None:
             self.files.trace(event)
 
+    async def wrong_in_turn(self, index: int, page: PageTools | None) -> list[Failure]:
+        """What the last run did wrong, by the checks of its own request."""
+        checks = self.case.turn_checks[index] if index < len(self.case.turn_checks) else None
+        if checks is None:
+            return []
+        earlier = len(outcome_of(self.runs[:-1]).calls)
+        outcome = outcome_of(self.runs[-1:], page and page.url)
+        return [
+            replace(
+                failure,
+                message=f"request {index + 1}: {failure.message}",
+                call=None if failure.call is None else failure.call + earlier,
+            )
+            for failure in await checks.judge(outcome, page and page.page)
+        ]
+
     def result(self, failures: list[Failure], url: str | None = None) -> CaseResult:
         return CaseResult(
             case=self.case,
@@ -274,6 +303,7 @@ class _Talk:
             spent=self.spent,
             total_ms=self.total_ms,
             folder=self.folder,
+            model=self.provider.label,
         )
 
 
@@ -285,20 +315,11 @@ async def open_case_runner(
     signal: AbortSignal,
     url: str | None = None,
 ) -> AsyncGenerator[CaseRunner]:
-    """A runner with a loaded model; model and browser are freed at the end.
-
-    Raises what the model raises when it cannot be had."""
-    model = settings.model
-    provider = provider_from_name(
-        model.model, adapter=model.adapter, device=model.device, constrained=model.constrained
-    )
-    own = AbortController()
-    runner = CaseRunner(provider, settings, url=url)
+    """A runner that loads each case's model when it needs it; all is freed at the end."""
+    models = CaseModels(settings.model, told, signal)
+    runner = CaseRunner(models, settings, url=url)
     try:
-        await load_model(provider, told, AbortSignal.any([signal, own.signal]))
         yield runner
     finally:
-        own.abort("the cases are over")
         await runner.close()
-        if isinstance(provider, Disposable):
-            provider.dispose()
+        models.close()

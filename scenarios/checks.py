@@ -1,50 +1,26 @@
 """The checks of a scenario, and how they judge what a conversation left.
 
-What the page says counts more than what the model says: a check of the page's state is asked again
-until it holds or its time is over, since a page may need a moment. Patterns on answers ignore case.
+What the page says counts more than what the model says. Patterns on answers ignore case.
 """
 
-import asyncio
-import time
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
-from playwright.async_api import Error, Page
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    TypeAdapter,
-    model_validator,
-)
+from playwright.async_api import Page
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from webmcp_agent.agent.stream import FinishReason
 from webmcp_agent.scenarios.expected_calls import ExpectedCall, NamedCall, Node, match_calls
-from webmcp_agent.scenarios.matching import Pattern, occurs, same_value, shown
+from webmcp_agent.scenarios.matching import OrText, Pattern, Patterns, Texts, listed, occurs, shown
 from webmcp_agent.scenarios.outcome import Failure, FailureKind, Outcome
-
-PAUSE_MS = 50
-"""Between two looks at the page."""
-LOOK_LIMIT_MS = 10_000
-"""Of each look, so that a page that answers late is not taken for one that answers wrongly."""
-
-_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+from webmcp_agent.scenarios.page_checks import WITHIN_MS, PageCheck, wrong_until
 
 
 class _Check(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-def _listed(value: Any) -> Any:
-    """One text stands for a list of one."""
-    return [value] if isinstance(value, str) else value
-
-
-Texts = Annotated[list[str], BeforeValidator(_listed), Field(min_length=1)]
-Patterns = Annotated[list[Pattern], BeforeValidator(_listed), Field(min_length=1)]
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
+    )
 
 
 class AnswerCheck(_Check):
@@ -84,43 +60,6 @@ class AnswerCheck(_Check):
         return [Failure("answer", "wrong-answer", text) for text in wrong]
 
 
-class PageCheck(_Check):
-    """What a JavaScript expression gives on the page, as JSON, compared as a whole."""
-
-    js: str = Field(min_length=1)
-    equals: JsonValue
-    within_ms: int = Field(default=2_000, ge=0)
-    """How long the page is given."""
-
-    async def judge(self, page: Page) -> list[Failure]:
-        """What is wrong with the page's state."""
-        limit = time.monotonic() + self.within_ms / 1000
-        while True:
-            found, told = await self._look(page)
-            if found:
-                return []
-            if time.monotonic() >= limit:
-                text = f"{self.js} {told}, not {shown(self.equals)}"
-                return [Failure("page", "wrong-page", text)]
-            await asyncio.sleep(PAUSE_MS / 1000)
-
-    async def _look(self, page: Page) -> tuple[bool, str]:
-        # As JSON text, so that what arrives is what JSON knows and nothing else.
-        wrapped = f"(async () => JSON.stringify(await (\n{self.js}\n)))()"
-        try:
-            async with asyncio.timeout(LOOK_LIMIT_MS / 1000):
-                text = await page.evaluate(wrapped)
-        except TimeoutError:
-            return False, "gave no answer"
-        except Error as exc:
-            reason = (exc.message.strip().splitlines() or [""])[0]
-            return False, f"could not be evaluated ({reason.removeprefix('Page.evaluate: ')})"
-        if not isinstance(text, str):
-            return False, "is undefined"
-        value = _JSON.validate_json(text)
-        return same_value(value, self.equals), f"is {shown(value)}"
-
-
 class Checks(_Check):
     """What should be true after a conversation; what is not given is not judged."""
 
@@ -132,9 +71,10 @@ class Checks(_Check):
     """None of these was made; a tool may be a glob such as `cart_*`."""
     answer: AnswerCheck | None = None
     page: list[PageCheck] = Field(default_factory=list[PageCheck])
+    """What the page shows, stores and gives."""
     url: Pattern | None = None
     """Occurs in the address that is open at the end."""
-    finish: Annotated[list[FinishReason], BeforeValidator(_listed)] | None = Field(
+    finish: Annotated[list[FinishReason], BeforeValidator(listed), OrText()] | None = Field(
         default_factory=lambda: ["stop"]
     )
     """Each request ended with one of these; null for any, as long as it could go on."""
@@ -152,10 +92,27 @@ class Checks(_Check):
         failures = [*self._of_calls(outcome)]
         if self.answer is not None:
             failures += self.answer.judge(outcome.answer)
+        failures += await self.judge_page(outcome.url, page)
+        return [*failures, *self._of_end(outcome)]
+
+    async def judge_page(self, url: str | None, page: Page | None) -> list[Failure]:
+        """All that is wrong with the page and its address."""
+        failures: list[Failure] = []
         if page is not None:
             for check in self.page:
                 failures += await check.judge(page)
-        return [*failures, *self._of_end(outcome)]
+        if self.url is not None and (wrong := await self._wrong_url(self.url, url, page)):
+            failures.append(Failure("url", "wrong-url", wrong))
+        return failures
+
+    async def _wrong_url(self, pattern: str, url: str | None, page: Page | None) -> str | None:
+        async def look() -> str | None:
+            open_now = url if page is None else page.url
+            if occurs(pattern, open_now or ""):
+                return None
+            return f"{open_now or 'nothing'} is open, which does not match {pattern!r}"
+
+        return await wrong_until(look, 0 if page is None else WITHIN_MS)
 
     def _of_calls(self, outcome: Outcome) -> list[Failure]:
         failures: list[Failure] = []
@@ -181,9 +138,6 @@ class Checks(_Check):
 
     def _of_end(self, outcome: Outcome) -> list[Failure]:
         failures: list[Failure] = []
-        if self.url is not None and not occurs(self.url, outcome.url or ""):
-            text = f"{outcome.url or 'nothing'} is open, which does not match {self.url!r}"
-            failures.append(Failure("url", "wrong-url", text))
         wanted = self.finish or get_args(FinishReason)
         odd = [end for end in outcome.finishes if end not in wanted]
         if odd:

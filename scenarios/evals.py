@@ -22,6 +22,7 @@ from webmcp_agent.scenarios.matching import Matcher, Matchers
 from webmcp_agent.scenarios.scenario import MAX_STEPS, Case
 from webmcp_agent.scenarios.source_file import read_json
 from webmcp_agent.scenarios.stand_ins import StandIn, answer_text
+from webmcp_agent.scenarios.unreachable import unknown_argument
 
 SCHEMA_FILE = "schema.json"
 
@@ -273,18 +274,8 @@ def _unreachable(
         tool = by_name.get(call.tool)
         if tool is None:
             return f"there is no tool {call.tool!r} in {SCHEMA_FILE}"
-        unknown = [name for name in call.args or () if not _takes(tool, name)]
-        if unknown:
-            return f"the tool {call.tool} has no argument {unknown[0]!r} in {SCHEMA_FILE}"
+        if why := unknown_argument(call, tool):
+            return f"{why} in {SCHEMA_FILE}"
         if "result" in call.model_fields_set and call not in mocked:
             return f"the result of {call.tool} can be judged on a page only; give one with --url"
     return None
-
-
-def _takes(tool: PageTool, name: str) -> bool:
-    """Whether a tool knows an argument; a schema without properties may take anything."""
-    schema = tool.input_schema
-    if not isinstance(schema, dict):
-        return False
-    properties = schema.get("properties")
-    return not isinstance(properties, dict) or name in properties or "$ref" in schema

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, JsonValue, Tag
 
 from webmcp_agent.browser.tools import JsonObject
-from webmcp_agent.scenarios.matching import Matcher, Matchers, mismatch, shown
+from webmcp_agent.scenarios.matching import Matcher, Matchers, OrText, mismatch, shown
 from webmcp_agent.scenarios.outcome import Failure, FailureKind, MadeCall
 
 MOST_IN_ANY_ORDER = 12
@@ -21,7 +21,9 @@ MOST_IN_ANY_ORDER = 12
 
 
 class _Expected(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
+    )
 
 
 class ExpectedCall(_Expected):
@@ -87,7 +89,7 @@ def _kind(value: Any) -> str:
     return "call"
 
 
-NamedCall = Annotated[ExpectedCall, BeforeValidator(_by_name)]
+NamedCall = Annotated[ExpectedCall, BeforeValidator(_by_name), OrText()]
 Node = Annotated[
     Annotated[NamedCall, Tag("call")]
     | Annotated[Ordered, Tag("ordered")]
@@ -118,6 +120,20 @@ def match_calls(expected: Sequence[Node], made: Sequence[MadeCall]) -> Failure |
     if len(made) in matching.sequence(tuple(expected), 0):
         return None
     return matching.failure(expected)
+
+
+def awaited(expected: Sequence[Node], made: Sequence[MadeCall]) -> tuple[int, list[str]]:
+    """Where calls that do not match went wrong, and the tools that would have been right there.
+
+    The place is the index of a call that was made, or their number when they ended too early."""
+    matching = _Matching(made)
+    matching.sequence(tuple(expected), 0)
+    missing = [call.tool for call in matching.awaited if not call.optional]
+    if missing:
+        return len(made), missing
+    at = max((place for place, *_ in matching.misfits), default=0)
+    wanted = (node for place, node, *_ in matching.misfits if place == at)
+    return at, [node.tool for node in wanted if not node.optional]
 
 
 @dataclass(slots=True)

@@ -8,10 +8,17 @@ they are read. Patterns are ECMAScript's.
 import json
 import re
 from functools import lru_cache
-from typing import Annotated, Protocol, cast
+from typing import Annotated, Any, Protocol, cast
 
 import regex
-from pydantic import AfterValidator, JsonValue
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    GetJsonSchemaHandler,
+    JsonValue,
+)
+from pydantic_core import CoreSchema
 
 from webmcp_agent.agent.patterns import translated
 
@@ -71,6 +78,24 @@ Matchers = Annotated[dict[str, JsonValue], AfterValidator(checked_matcher)]
 
 Pattern = Annotated[str, AfterValidator(checked_pattern)]
 """An ECMAScript pattern in a model; it may begin with `(?i)`."""
+
+
+class OrText:
+    """In a model: a bare text is accepted as well, and the editors' schema says so."""
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string"}, handler(core)]}
+
+
+def listed(value: Any) -> Any:
+    """One text stands for a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
+Texts = Annotated[list[str], BeforeValidator(listed), Field(min_length=1), OrText()]
+Patterns = Annotated[list[Pattern], BeforeValidator(listed), Field(min_length=1), OrText()]
 
 
 def mismatch(expected: JsonValue, actual: JsonValue, place: str = "") -> str | None:

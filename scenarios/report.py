@@ -24,6 +24,8 @@ TRACE_TEXT_LIMIT = 100_000
 PARTS_FILE = "parts.jsonl"
 TRACE_FILE = "trace.jsonl"
 SUMMARY_FILE = "summary.json"
+PAGE_FILE = "page.jsonl"
+"""Where a run began, and each listing of the page's tools that differs from the one before."""
 
 
 def new_run_folder(task: str, parent: Path = Path("runs")) -> Path:
@@ -47,6 +49,7 @@ class RunFolder:
         self._masker = masker or Masker()
         self._parts = _private(path / PARTS_FILE)
         self._trace = _private(path / TRACE_FILE)
+        self._page = _private(path / PAGE_FILE)
         self._began = time.perf_counter()
 
     def part(self, part: AgentStreamPart) -> None:
@@ -65,6 +68,10 @@ class RunFolder:
         data: JsonObject = {key: _bounded(value) for key, value in event.data.items()}
         _add_line(self._trace, line | self._masker.members(data))
 
+    def page(self, line: JsonObject) -> None:
+        """Add where it began, or what the page offers now."""
+        _add_line(self._page, self._masker.members(line))
+
     def summary(self, summary: JsonObject) -> None:
         """Write the summary, whole or not at all."""
         text = json.dumps(self._masker.members(summary), ensure_ascii=False, indent=2)
@@ -74,6 +81,7 @@ class RunFolder:
         """Close the files."""
         self._parts.close()
         self._trace.close()
+        self._page.close()
 
 
 def write_whole(path: Path, text: str) -> None:

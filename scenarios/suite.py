@@ -1,6 +1,6 @@
 """The cases that paths name, and the count of what became of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,13 +14,24 @@ EVALS = "*evals*.json"
 """What a folder's eval files are called."""
 
 
-def cases_of(paths: Sequence[Path]) -> list[Case]:
+def cases_of(
+    paths: Sequence[Path],
+    variables: Mapping[str, str] | None = None,
+    *,
+    secrets: Mapping[str, str] | None = None,
+) -> list[Case]:
     """The cases of files, and of all scenario and eval files in folders, in a fixed order.
 
     A file that is named in two ways counts once. Raises: `BadFile`, and `WrongUsage` for a path
-    without any."""
+    without any and for a variable that no scenario has a place for."""
     files = dict.fromkeys(file for path in paths for file in _files(path))
-    return [case for file in files for case in _read(file)]
+    given = {**(variables or {}), **(secrets or {})}
+    cases = [case for file in files for case in _read(file, given)]
+    known = {name for case in cases for name in case.variables}
+    for name in variables or {}:
+        if name not in known:
+            raise WrongUsage(f"--var {name}: no scenario has a place for it")
+    return cases
 
 
 def _files(path: Path) -> list[Path]:
@@ -43,8 +54,8 @@ def _counts(file: Path, folder: Path) -> bool:
     return file.is_file() and not hidden
 
 
-def _read(file: Path) -> list[Case]:
-    return read_evals(file) if file.suffix == ".json" else [read_scenario(file)]
+def _read(file: Path, given: Mapping[str, str]) -> list[Case]:
+    return read_evals(file) if file.suffix == ".json" else [read_scenario(file, given)]
 
 
 @dataclass(slots=True)

@@ -7,10 +7,11 @@ import pytest
 from pydantic import JsonValue, ValidationError
 
 from webmcp_agent.browser.page_tools import PageTools
-from webmcp_agent.scenarios.checks import Checks, PageCheck
+from webmcp_agent.scenarios.checks import Checks
 from webmcp_agent.scenarios.expected_calls import ExpectedCall, Node, match_calls
 from webmcp_agent.scenarios.matching import checked_matcher, mismatch, occurs, same_value
 from webmcp_agent.scenarios.outcome import Failure, MadeCall, Outcome
+from webmcp_agent.scenarios.page_checks import JsCheck
 
 OpenShop = Callable[[str], Awaitable[PageTools]]
 
@@ -272,9 +273,9 @@ CART_AND_N: JsonValue = {"cart": [], "n": 1, "no": None}
 async def test_the_state_of_the_page_is_compared_as_a_whole(open_shop: OpenShop) -> None:
     tools = await open_shop("")
     page = tools.page
-    same = PageCheck(js="({ cart: shop.cart(), n: 1, no: null })", equals=CART_AND_N)
+    same = JsCheck(js="({ cart: shop.cart(), n: 1, no: null })", equals=CART_AND_N)
     assert await same.judge(page) == []
-    subset = PageCheck(js="({ cart: shop.cart(), n: 1 })", equals={"cart": []}, within_ms=0)
+    subset = JsCheck(js="({ cart: shop.cart(), n: 1 })", equals={"cart": []}, within_ms=0)
     assert [failure.message for failure in await subset.judge(page)] == [
         '({ cart: shop.cart(), n: 1 }) is {"cart": [], "n": 1}, not {"cart": []}'
     ]
@@ -283,7 +284,7 @@ async def test_the_state_of_the_page_is_compared_as_a_whole(open_shop: OpenShop)
 async def test_the_page_is_asked_again_until_it_is_as_it_should_be(open_shop: OpenShop) -> None:
     page = (await open_shop("")).page
     counted = "globalThis.looks = (globalThis.looks ?? 0) + 1"
-    assert await PageCheck(js=counted, equals=3, within_ms=30_000).judge(page) == []
+    assert await JsCheck(js=counted, equals=3, within_ms=30_000).judge(page) == []
     assert await page.evaluate("globalThis.looks") == 3
 
 
@@ -299,7 +300,7 @@ async def test_an_expression_that_gives_nothing_fails_with_its_reason(
     js: str, told: str, open_shop: OpenShop
 ) -> None:
     page = (await open_shop("")).page
-    (failure,) = await PageCheck(js=js, equals=1, within_ms=100).judge(page)
+    (failure,) = await JsCheck(js=js, equals=1, within_ms=100).judge(page)
     assert failure.message.startswith(told)
 
 
@@ -307,6 +308,6 @@ async def test_an_expression_that_never_answers_fails(
     open_shop: OpenShop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = (await open_shop("")).page
-    monkeypatch.setattr("webmcp_agent.scenarios.checks.LOOK_LIMIT_MS", 100)
-    (failure,) = await PageCheck(js="new Promise(() => {})", equals=1, within_ms=0).judge(page)
-    assert failure.message == "new Promise(() => {}) gave no answer, not 1"
+    monkeypatch.setattr("webmcp_agent.scenarios.page_checks.LOOK_LIMIT_MS", 100)
+    (failure,) = await JsCheck(js="new Promise(() => {})", equals=1, within_ms=0).judge(page)
+    assert failure.message == "new Promise(() => {}) gave no answer"

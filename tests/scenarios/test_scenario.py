@@ -72,6 +72,7 @@ def test_everything_that_a_scenario_says_is_read(tmp_path: Path) -> None:
                 "finish": ["stop", "max-steps"],
             }
         ),
+        turn_checks=(None, None),
         start="shop:",
         setup=(("open_product", {"id": "grid-notebook"}),),
         max_steps=8,
@@ -87,6 +88,7 @@ def test_everything_that_a_scenario_says_is_read(tmp_path: Path) -> None:
 def test_a_small_scenario_has_the_file_for_a_name_and_the_loops_own_limits(tmp_path: Path) -> None:
     case = read_scenario(write(tmp_path, SMALL))
     assert (case.name, case.start, case.max_steps, case.approval) == ("mugs", None, 6, "yes")
+    assert case.checks is not None
     assert case.checks.finish == ["stop"]
 
 
@@ -144,7 +146,7 @@ MISTAKES = [
     ),
     (f"{CHECKED}  answer: {{ matches: '(' }}\n", ":3: checks.answer.matches: the pattern '('"),
     (f"{CHECKED}  url: '['\n", ":3: checks.url: the pattern '['"),
-    (f"{CHECKED}  page:\n    - js: 1 + 1\n", ":4: checks.page.1: 'equals' is missing"),
+    (f"{CHECKED}  page:\n    - js: 1 + 1\n", ":4: checks.page.1: give either 'equals' or 'like'"),
     (f"{SMALL}name: a\nname: b\n", ":4: name: this key stands here twice"),
     (f"{SMALL}name: &a x\nstart: *a\n", ":4: aliases are not supported"),
     (f"{SMALL}name: !!python/name:os x\n", ":3: the tag 'os' is not supported"),

@@ -55,11 +55,13 @@ def test_each_case_is_a_line_of_json_and_the_counts_are_the_last(tmp_path: Path)
     assert (first, second) == (
         {
             "file": "evals.json", "case": "Hello", "repeat": 1, "passed": True, "why": None,
+            "model": "Script replies.json",
             "failures": [], "calls": [], "steps": 1, "finish": "stop", "answer": "Hello!",
             "url": None, "out": None,
         },
         {
             "file": "mugs.scenario.yaml", "case": "Mugs", "repeat": 1, "passed": True, "why": None,
+            "model": "Script replies.json",
             "failures": [],
             "calls": [{"name": "search_products", "args": {"query": "mug"}, "outcome": "ok"}],
             "steps": 2, "finish": "stop", "answer": "There are three mugs.", "out": None,
@@ -158,6 +160,7 @@ def test_each_case_can_be_repeated_and_leaves_its_parts_and_its_trace(tmp_path: 
         assert {file.name for file in folder.iterdir()} == {
             "parts.jsonl",
             "trace.jsonl",
+            "page.jsonl",
             "summary.json",
         }
         assert json.loads((folder / "summary.json").read_text("utf-8")) == line
