@@ -3,7 +3,7 @@
 A history that ends on a finished call is resumed: the request goes on, nothing is run again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from webmcp_agent.agent.digest import cut_result
@@ -25,6 +25,8 @@ from webmcp_agent.agent.stream import (
 )
 from webmcp_agent.agent.tool_calls import write_call
 from webmcp_agent.agent.wording import INTERRUPTED, NEXT, RESULT_LIMIT, error_line
+from webmcp_agent.agent.wrappers import written_args
+from webmcp_agent.browser.tools import PageTool
 from webmcp_agent.providers.base import CallFormat, ChatTurn
 
 WINDOW = 12
@@ -42,13 +44,20 @@ class History:
     """The finished calls of the request that is resumed; empty for a new request."""
 
 
-def read_history(messages: Sequence[ChatMessage], call_format: CallFormat) -> History:
-    """The last 12 turns, beginning with a user turn, with a "next step" turn when resumed."""
+def read_history(
+    messages: Sequence[ChatMessage],
+    call_format: CallFormat,
+    tools: Mapping[str, PageTool] | None = None,
+) -> History:
+    """The last 12 turns, beginning with a user turn, with a "next step" turn when resumed.
+
+    Calls of `tools` are written as the model writes them; other calls as they were sent."""
     said = last_user_text(messages)
     if said is None:
         return History([], None, [])
     ask = clean(said).strip()
-    turns = _window([turn for message in messages for turn in _turns(message, call_format)])
+    known = tools or {}
+    turns = _window([turn for message in messages for turn in _turns(message, call_format, known)])
     finished = _finished_calls(messages) if _is_resumed(messages) else []
     if finished:
         turns.append(ChatTurn("user", NEXT.format(request=ask)))
@@ -64,12 +73,17 @@ def result_text(call: CallPart) -> str:
     return call.result or ""
 
 
-def _turns(message: ChatMessage, call_format: CallFormat) -> list[ChatTurn]:
+def _turns(
+    message: ChatMessage, call_format: CallFormat, tools: Mapping[str, PageTool]
+) -> list[ChatTurn]:
     text = clean(message_text(message)).strip()
     if message.role == "user":
         return [ChatTurn("user", text)]
     calls = [part for part in message.parts if isinstance(part, CallPart)]
-    written = [write_call(call.name, call.args, call_format) for call in calls]
+    written = [
+        write_call(call.name, written_args(tools.get(call.name), call.args), call_format)
+        for call in calls
+    ]
     content = "\n".join(piece for piece in (text, *written) if piece)
     if not content:
         return []

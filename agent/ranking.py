@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from webmcp_agent.agent.foreign_text import clean, clean_json
 from webmcp_agent.agent.schema import compact_schema, read_schema
 from webmcp_agent.agent.words import spaced, stem, terms
+from webmcp_agent.agent.wrappers import flat_tool, shown_schema
 from webmcp_agent.browser.tools import PageTool
 from webmcp_agent.providers.base import CompactTool
 
@@ -81,7 +82,7 @@ def rank_tools(
         # Rounded, so that the order of additions decides nothing.
         key=lambda pair: -round(pair[1] + newest.get(pair[0].name, 0.0) * top, 9),
     )
-    return [_compact(tool) for tool, _ in ranked[:max_tools]]
+    return [_compact(tool, query) for tool, _ in ranked[:max_tools]]
 
 
 def in_settled_order(tools: Sequence[CompactTool], settled: Sequence[str]) -> list[CompactTool]:
@@ -156,7 +157,7 @@ def _read_text(tool: PageTool) -> _ToolText:
 
 def _parameter_texts(tool: PageTool) -> Iterator[str]:
     """Names, descriptions and enum values of the parameters, as the page wrote them."""
-    properties = read_schema(tool.input_schema)[0].get("properties")
+    properties = read_schema(flat_tool(tool).input_schema)[0].get("properties")
     if not isinstance(properties, dict):
         return
     for name, schema in list(properties.items())[:PARAMETER_LIMIT]:
@@ -173,8 +174,8 @@ def _texts(value: JsonValue) -> Iterator[str]:
         yield from (item for item in value[:ENUM_LIMIT] if isinstance(item, str))
 
 
-def _compact(tool: PageTool) -> CompactTool:
-    parameters = clean_json(compact_schema(tool.input_schema))
+def _compact(tool: PageTool, query: str) -> CompactTool:
+    parameters = clean_json(compact_schema(shown_schema(tool, query)))
     assert isinstance(parameters, dict)
     return CompactTool(
         name=tool.name,

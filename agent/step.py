@@ -25,6 +25,7 @@ from webmcp_agent.agent.delegation import agent_tools, sub_request
 from webmcp_agent.agent.digest import cut_result
 from webmcp_agent.agent.fitting import fit, tool_plan
 from webmcp_agent.agent.foreign_text import clean, unwrapped, wrap_untrusted
+from webmcp_agent.agent.history import read_history
 from webmcp_agent.agent.options import LocalLoopOptions
 from webmcp_agent.agent.prompt import system_prompt
 from webmcp_agent.agent.racing import StopPressed, TooLate, race
@@ -43,7 +44,7 @@ from webmcp_agent.agent.stream import (
 )
 from webmcp_agent.agent.tool_calls import ParsedReply, parse_tool_calls, visible_text, write_call
 from webmcp_agent.agent.trace import TraceCallback, TraceEvent, TraceType
-from webmcp_agent.agent.validation import InvalidArgs, validate_args
+from webmcp_agent.agent.validation import InvalidArgs, ValidArgs, validate_args
 from webmcp_agent.agent.wording import (
     APOLOGY,
     EMPTY,
@@ -60,6 +61,13 @@ from webmcp_agent.agent.wording import (
     cut,
     gist,
     one_line,
+)
+from webmcp_agent.agent.wrappers import (
+    flat_tool,
+    sent_args,
+    shown_schema,
+    wrapper_of,
+    written_args,
 )
 from webmcp_agent.browser.tools import JsonObject, PageContext, PageTool, ToolFail, ToolOk
 from webmcp_agent.providers.abort import AbortController, AbortSignal
@@ -141,6 +149,8 @@ class Run:
     failure: tuple[str, str] | None = None
     """Name and error of the newest call, when it failed."""
     offer: Offer = field(default_factory=lambda: Offer({}, {}, None))
+    page_read: bool = False
+    """Whether the page was read before; the turns are the history's until then."""
     warned: set[str] = field(default_factory=set[str])
 
     # --- a step up to its reply ------------------------------------------------------------
@@ -189,6 +199,11 @@ class Run:
                 self._warn(f"{tool.fingerprint}{tool.name}:{warning}", f"{tool.name}: {warning}")
         named |= {name: tool for name, (_, tool) in handed.items()}
         self.offer = Offer(named, {name: sub for name, (sub, _) in handed.items()}, page)
+        if not self.page_read and any(wrapper_of(tool.input_schema) for tool in tools):
+            # The history's calls as the model writes them, now that their tools are known.
+            call_format = call_format_of(self.provider)
+            self.turns = read_history(self.req.messages, call_format, named).turns
+        self.page_read = True
         self.trace("page", ms=_ms(began), tools=len(named))
 
     async def _usable_reply(self) -> "Reply | RunError":
@@ -208,7 +223,7 @@ class Run:
             # 6 Read before showing.
             reply = parse_tool_calls(
                 result.text,
-                list(self.offer.tools.values()),
+                [flat_tool(tool) for tool in self.offer.tools.values()],
                 tools_inline=self.options.tools_inline,
                 finish_reason=result.finish_reason,
             )
@@ -306,7 +321,7 @@ class Run:
                         messages=prompt.messages,
                         tools=prompt.tools,
                         signal=AbortSignal.any([self.req.signal, own.signal]),
-                        constraints=tuple(_constraint(tool) for tool in shown),
+                        constraints=tuple(_constraint(tool, self.ask) for tool in shown),
                     )
                 ),
                 self.req.signal,
@@ -346,7 +361,7 @@ class Run:
         checked: list[tuple[PageTool, JsonObject]] = []
         for call in reply.calls:
             tool = self.offer.tools[call.name]
-            valid = validate_args(tool, call.args)
+            valid = _validated(tool, call.args)
             if valid.changes or valid.warnings:
                 self.trace(
                     "args",
@@ -455,7 +470,11 @@ class Run:
         self, prose: str, ran: Sequence[tuple[str, JsonObject, str]], notes: Sequence[str]
     ) -> None:
         """What the next step sees of this one, and the request again."""
-        written = [write_call(name, args, call_format_of(self.provider)) for name, args, _ in ran]
+        tools = self.offer.tools
+        written = [
+            write_call(name, written_args(tools.get(name), args), call_format_of(self.provider))
+            for name, args, _ in ran
+        ]
         self.turns.append(
             ChatTurn("assistant", "\n".join(piece for piece in (prose, *written) if piece))
         )
@@ -513,8 +532,20 @@ async def _awaited(
     return await found if inspect.isawaitable(found) else found
 
 
-def _constraint(tool: PageTool) -> ToolConstraint:
-    return ToolConstraint(tool.name, read_schema(tool.input_schema)[0], tool.fingerprint)
+def _constraint(tool: PageTool, ask: str) -> ToolConstraint:
+    wrapped = wrapper_of(tool.input_schema) is not None
+    # What is shown of a wrapped tool depends on the request: no fingerprint stands for it.
+    return ToolConstraint(tool.name, shown_schema(tool, ask), "" if wrapped else tool.fingerprint)
+
+
+def _validated(tool: PageTool, args: JsonObject) -> ValidArgs | InvalidArgs:
+    """The arguments as the page takes them; what is wrong is told in the form that was written."""
+    sent = sent_args(tool, args)
+    valid = validate_args(tool, sent)
+    if sent is args or isinstance(valid, ValidArgs):
+        return valid
+    told = validate_args(flat_tool(tool), args)
+    return told if isinstance(told, InvalidArgs) else valid
 
 
 def _usage(usage: Usage | None) -> JsonValue:
