@@ -20,10 +20,19 @@ export const MOST_ON_A_PAGE = 50;
 
 const labelsOf = (product) => optionsOf(product).flatMap(({ labels }) => labels);
 
-/** The search of this face: what a product can be chosen in finds it too. */
-export const search = searchWith((product) => labelsOf(product).join(" "));
-
 const plain = (text) => String(text).toLowerCase();
+
+const byWords = searchWith((product) => labelsOf(product).join(" "));
+
+/**
+ * The search of this face: what a product can be chosen in finds it too, and a product whose whole
+ * title is in the query comes first.
+ */
+export const search = (query, asked) => {
+  const found = byWords(query, asked);
+  const isNamed = ({ title }) => plain(query).includes(plain(title));
+  return [...found.filter(isNamed), ...found.filter((product) => !isNamed(product))];
+};
 
 // The variants that a query names come first: "trail runner 2 black 42" means that one.
 const asAsked = (variants, query) => {

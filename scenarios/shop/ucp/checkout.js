@@ -11,7 +11,10 @@ import { fullTitle } from "./goods.js";
 import * as store from "./store.js";
 import { goTo } from "./tools.js";
 
+// Held from the start: with an empty cart they leave the page.
 const form = byId("order");
+const confirmYes = byId("confirm-yes");
+const confirmNo = byId("confirm-no");
 const GROUPS = {
   buyer: ["first_name", "last_name", "email"],
   address: ["street_address", "postal_code", "address_locality", "address_country"],
@@ -141,8 +144,8 @@ form.addEventListener("submit", (event) => {
     keep({ waits: true });
   }
 });
-byId("confirm-yes").addEventListener("click", pay);
-byId("confirm-no").addEventListener("click", () => {
+confirmYes.addEventListener("click", pay);
+confirmNo.addEventListener("click", () => {
   store.changeCheckout({}, "The payment was not made.");
   byId("pay").focus();
 });
