@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from webmcp_agent.agent.kinds import Kind, identity, kind_words, shown
 from webmcp_agent.agent.references import SchemaTooLarge
 from webmcp_agent.agent.words import words
-from webmcp_agent.browser.tools import JsonObject, PageTool
+from webmcp_agent.browser.tools import PageTool
 from webmcp_agent.scenarios.contract_inclusion import (
     AS_WRITTEN,
     UNEVALUATED,
@@ -30,7 +30,8 @@ from webmcp_agent.scenarios.contract_shapes import (
     Node,
     Shape,
     ShapeKind,
-    listed,
+    first_of,
+    ordered_names,
 )
 
 Level = Literal["breaking", "compatible", "cosmetic"]
@@ -285,7 +286,7 @@ class _Comparison:
     ) -> None:
         before = [shape for shape in before if "object" in shape.kinds]
         after = [shape for shape in after if "object" in shape.kinds]
-        names = [_ordered_names(each) for each in (before, after)]
+        names = [ordered_names(each) for each in (before, after)]
         needs = [_always_required(each) for each in (before, after)]
         gone = [n for n in names[0] if not any(shape.may_have(n) for shape in after)]
         new = [n for n in names[1] if n not in names[0]]
@@ -339,7 +340,7 @@ class _Comparison:
             if (finding := text_change(keyword, at, old, new)) is not None:
                 self.found.append(finding)
         for keyword in ("default", "deprecated", "examples"):
-            old, new = (_first(shapes, keyword) for shapes in (before, after))
+            old, new = (first_of(shapes, keyword) for shapes in (before, after))
             if _same(old, new):
                 continue
             text = f"{_subject(at)}: {keyword} is {_or_none(*new)}, was {_or_none(*old)}"
@@ -414,27 +415,10 @@ def _without(values: Sequence[JsonValue], others: Sequence[JsonValue]) -> list[J
     return [value for value in values if identity(value) not in known]
 
 
-def _ordered_names(shapes: Iterable[Shape]) -> list[str]:
-    names: dict[str, None] = {}
-    for shape in shapes:
-        for flat in shape.flats:
-            properties = flat.get("properties")
-            names |= dict.fromkeys(properties if isinstance(properties, dict) else ())
-            names |= dict.fromkeys(str(name) for name in listed(flat, "required"))
-    return [*names]
-
-
 def _always_required(shapes: Sequence[Shape]) -> set[str]:
     return {n for n in shapes[0].required if all(n in shape.required for shape in shapes)}
 
 
-def _first(shapes: Iterable[Shape], keyword: str) -> list[JsonValue]:
-    """The keyword's value in the first schema that has it, in a list; empty when none has."""
-    flats: Iterable[JsonObject] = (flat for shape in shapes for flat in shape.flats)
-    found = [flat[keyword] for flat in flats if keyword in flat]
-    return found[:1]
-
-
 def _first_text(shapes: Iterable[Shape], keyword: str) -> str:
-    found = _first(shapes, keyword)
+    found = first_of(shapes, keyword)
     return found[0] if found and isinstance(found[0], str) else ""

@@ -275,6 +275,22 @@ def shape_of_value(value: JsonValue) -> Shape:
     return shape_of([{"type": "array", "prefixItems": items, "minItems": count, "maxItems": count}])
 
 
+def ordered_names(shapes: Iterable[Shape], *, required: bool = True) -> list[str]:
+    """The properties that are described, in order; with `required` those that are only required."""
+    names: dict[str, None] = {}
+    for shape in shapes:
+        for flat in shape.flats:
+            names |= dict.fromkeys(_named(flat, "properties"))
+            names |= dict.fromkeys(_texts(flat.get("required")) if required else ())
+    return [*names]
+
+
+def first_of(shapes: Iterable[Shape], keyword: str) -> list[JsonValue]:
+    """The keyword's value in the first schema that has it, in a list; empty when none has."""
+    flats = (flat for shape in shapes for flat in shape.flats)
+    return [flat[keyword] for flat in flats if keyword in flat][:1]
+
+
 def kind_of_value(value: JsonValue) -> ShapeKind:
     """The kind of a value."""
     match value:
