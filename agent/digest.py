@@ -30,21 +30,26 @@ from webmcp_agent.agent.wording import cut
 LARGEST = 2_000_000
 """Characters of a text that is read; a longer one is cut."""
 
+_UCP = re.compile(rf'(?:{re.escape(OPEN_PAGE_CONTENT)}\s*)?\{{\s*"ucp"\s*:')
 _JSON_BELOW = re.compile(r"\n\s*(?=[{\[])")
 
 
 def cut_result(text: str, limit: int) -> str:
     """`text` at most `limit` characters: as it is, as a digest, or with a "…" where it was cut.
 
-    Wrapped text stays wrapped: what is inside is shortened, and the marks count."""
-    if len(text) <= limit:
+    Wrapped text stays wrapped: what is inside is shortened, and the marks count. A document of the
+    Universal Commerce Protocol is a digest whatever its length: it counts in minor units."""
+    fits = len(text) <= limit
+    if fits and not _UCP.match(text):
         return text
     inside = unwrapped(text)
-    if inside is text:
-        return digest(text, limit) or cut(text, limit)
-    short = digest(inside, limit - len(OPEN_PAGE_CONTENT) - len(CLOSE_PAGE_CONTENT) - 2)
+    wrapped = inside is not text
+    marks = len(OPEN_PAGE_CONTENT) + len(CLOSE_PAGE_CONTENT) + 2 if wrapped else 0
+    short = digest(inside, limit - marks)
     if short is not None:
-        return wrap_untrusted(short)
+        return wrap_untrusted(short) if wrapped else short
+    if fits or not wrapped:
+        return cut(text, limit)
     end = f"… {CLOSE_PAGE_CONTENT}"
     return text[: limit - len(end)] + end
 
@@ -74,9 +79,9 @@ def _digest(text: str, limit: int) -> str | None:
             return None
         lead = f"{said}\n"
     room = limit - len(lead)
-    written = _whole(value, room) if len(source) <= 4 * limit else None
+    ucp = isinstance(value, dict) and isinstance(value.get("ucp"), dict)
+    written = _whole(value, room) if len(source) <= 4 * limit and not ucp else None
     if written is None:
-        ucp = isinstance(value, dict) and isinstance(value.get("ucp"), dict)
         writer = Writer(minor=counts_in_minor_units(source), ucp=ucp)
         written = writer.write("", value, room, Place())
     return None if written is None else f"{lead}{written}"

@@ -18,6 +18,7 @@ from webmcp_agent.agent.options import LocalLoopOptions
 from webmcp_agent.agent.request import AgentDefinition, ChatMessage, RunRequest, user_message
 from webmcp_agent.agent.stream import AgentStreamPart, Finish
 from webmcp_agent.agent.tool_calls import write_call
+from webmcp_agent.agent.wrappers import written_args
 from webmcp_agent.browser.tools import PageTool
 from webmcp_agent.providers.abort import AbortSignal
 from webmcp_agent.providers.base import (
@@ -28,6 +29,7 @@ from webmcp_agent.providers.base import (
     GenerateResult,
     PromptParts,
     ProviderAvailability,
+    ToolConstraint,
 )
 from webmcp_agent.providers.training import Conversation
 from webmcp_agent.scenarios.lessons import with_mistakes
@@ -37,6 +39,7 @@ from webmcp_agent.scenarios.lessons_ledger import ledger_lesson
 from webmcp_agent.scenarios.lessons_lookup import domains_of, lookup_lesson
 from webmcp_agent.scenarios.lessons_records import records_lesson
 from webmcp_agent.scenarios.lessons_shop import shop_lesson
+from webmcp_agent.scenarios.lessons_storefront import storefront_lesson
 from webmcp_agent.scenarios.lessons_talk import talk_lesson
 from webmcp_agent.scenarios.phrases import Table, domains
 from webmcp_agent.scenarios.shop_world import ShopMix
@@ -67,13 +70,15 @@ class Example:
     kind: str
     """`call`, `answer`, `after-error`, `refusal` or `talk`."""
     site: str
-    """`shop`, `booking`, `records`, `devices`, `ledger` or `lookup`."""
+    """`shop`, `booking`, `records`, `devices`, `ledger`, `lookup` or `storefront`."""
     call: tuple[str, str] | None = None
     """Tool and arguments (JSON) of the call."""
     facts: tuple[str, ...] = ()
     """What a right answer has to hold; `a|b` is satisfied by either."""
     page_tools: tuple[PageTool, ...] = field(default=(), repr=False)
     """Every tool of the page at that moment, for parsing a reply."""
+    constraints: tuple[ToolConstraint, ...] = field(default=(), repr=False)
+    """What the calls of a reply are held to."""
 
 
 class LessonUnfinished(Exception):
@@ -117,13 +122,14 @@ class Teacher:
         except StopIteration:
             raise LessonUnfinished("the loop asked once more") from None
         self.begun = True
-        text = "\n".join(
-            [
-                *([reply.text] if reply.text else []),
-                *(write_call(call.name, call.args, "tags") for call in reply.calls),
-            ]
+        tools = await self.world.list_tools()
+        named = {tool.name: tool for tool in tools}
+        written = (
+            write_call(call.name, written_args(named.get(call.name), call.args), "tags")
+            for call in reply.calls
         )
-        self.pairs.append((req, reply, text, tuple(await self.world.list_tools())))
+        text = "\n".join([*([reply.text] if reply.text else []), *written])
+        self.pairs.append((req, reply, text, tuple(tools)))
         return GenerateResult(text)
 
     def is_done(self) -> bool:
@@ -177,6 +183,7 @@ def _example(
         (call.name, json.dumps(call.args, ensure_ascii=False, sort_keys=True)) if call else None,
         reply.facts,
         page_tools,
+        req.constraints or (),
     )
 
 
@@ -187,6 +194,7 @@ _SITES: dict[str, Callable[[Draw, Table, bool], Lesson]] = {
     "devices": devices_lesson,
     "ledger": ledger_lesson,
     "lookup": lookup_lesson,
+    "storefront": storefront_lesson,
 }
 
 
@@ -195,18 +203,18 @@ class Mix:
     """How often lessons are of some kind."""
 
     sites: tuple[int, ...]
-    """Weights of shop, booking, records, devices, ledger and lookup."""
+    """Weights of shop, booking, records, devices, ledger, lookup and storefront."""
     talk: float
     near: float
     """Of the requests that a shop cannot do, those that other shops can."""
     shops: ShopMix
 
 
-BROAD = Mix((42, 10, 12, 8, 6, 22), talk=0.12, near=0.0, shops=ShopMix())
+BROAD = Mix((42, 10, 12, 8, 6, 22, 0), talk=0.12, near=0.0, shops=ShopMix())
 """All kinds of sites: what is learnt first."""
-SHOPS = Mix((62, 6, 9, 6, 4, 13), talk=0.2, near=0.6, shops=ShopMix(0.65, 0.6, 0.45))
+SHOPS = Mix((56, 5, 8, 5, 3, 11, 18), talk=0.2, near=0.6, shops=ShopMix(0.65, 0.6, 0.45))
 """Most of them shops like the one that comes with this package: what is learnt then."""
-UNSEEN = Mix((10, 10, 10, 10, 10, 10), talk=0.12, near=0.0, shops=ShopMix())
+UNSEEN = Mix((10, 10, 10, 10, 10, 10, 0), talk=0.12, near=0.0, shops=ShopMix())
 """All kinds alike, for evaluation."""
 
 
@@ -214,7 +222,8 @@ def make_lesson(seed: str, mix: Mix = BROAD, unseen: bool = False) -> Lesson:
     """The lesson of that seed; with `unseen`, from the domains kept for evaluation."""
     draw = Draw(seed)
     kind = draw.random.choices([*_SITES], mix.sites)[0]
-    pool = domains_of(unseen) if kind == "lookup" else domains(kind, unseen)
+    themed = "shop" if kind == "storefront" else kind
+    pool = domains_of(unseen) if kind == "lookup" else domains(themed, unseen)
     lesson = _SITES[kind](draw, {**draw.pick(pool), "mix": mix.shops}, unseen)
     if draw.chance(mix.talk):
         lesson = talk_lesson(draw, lesson, mix.near)

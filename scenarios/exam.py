@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from webmcp_agent.agent.schema import read_schema
 from webmcp_agent.agent.tool_calls import parse_tool_calls
 from webmcp_agent.agent.validation import ValidArgs, validate_args
+from webmcp_agent.agent.wrappers import flat_tool, sent_args
 from webmcp_agent.browser.tools import PageTool
-from webmcp_agent.providers.base import GenerateRequest, LocalProvider, ToolConstraint
+from webmcp_agent.providers.base import GenerateRequest, LocalProvider
 from webmcp_agent.scenarios.curriculum import Example
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
@@ -92,7 +92,7 @@ async def examine(
                 example.system,
                 example.messages,
                 example.tools,
-                constraints=tuple(_constraints(example)),
+                constraints=example.constraints,
             )
         )
         result.count(example, generated.text, time.perf_counter() - started)
@@ -101,16 +101,9 @@ async def examine(
     return result
 
 
-def _constraints(example: Example) -> Iterable[ToolConstraint]:
-    by_name = {tool.name: tool for tool in example.page_tools}
-    for shown in example.tools:
-        tool = by_name[shown.name]
-        yield ToolConstraint(tool.name, read_schema(tool.input_schema)[0], tool.fingerprint)
-
-
 def is_right(example: Example, reply: str) -> bool:
     """Whether a raw reply is as good as the teacher's."""
-    parsed = parse_tool_calls(reply, example.page_tools)
+    parsed = parse_tool_calls(reply, [flat_tool(tool) for tool in example.page_tools])
     if parsed.errors:
         return False
     if example.call is not None:
@@ -118,7 +111,7 @@ def is_right(example: Example, reply: str) -> bool:
             return False
         call = parsed.calls[0]
         tool = _named(example.page_tools, call.name)
-        checked = validate_args(tool, call.args) if tool else None
+        checked = validate_args(tool, sent_args(tool, call.args)) if tool else None
         return isinstance(checked, ValidArgs) and example.call == (call.name, _canonical(checked))
     if parsed.calls or not parsed.text:
         return False
