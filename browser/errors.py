@@ -3,6 +3,7 @@
 BrowserError
 ├── NoBrowser          no Chromium was found, or it did not start
 ├── NoWebMCP           the browser or the page has no model context
+├── NoEncoder          what films are made with is not installed
 ├── PageUnreachable    the address could not be opened
 └── PageGone           the page was closed, crashed, or does not answer any more
 
@@ -20,6 +21,10 @@ class NoBrowser(BrowserError):
 
 class NoWebMCP(BrowserError):
     """The page has no model context, so it can have no tools."""
+
+
+class NoEncoder(BrowserError):
+    """No film can be made here; the message says what to install."""
 
 
 class PageUnreachable(BrowserError):

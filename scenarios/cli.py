@@ -16,6 +16,7 @@ import typer
 if TYPE_CHECKING:
     from webmcp_agent.browser.tools import JsonObject
     from webmcp_agent.scenarios.commands import Command
+    from webmcp_agent.scenarios.film import FilmSettings
     from webmcp_agent.scenarios.runner import ModelSettings, PageSettings
 
 DONE, NO_SUCCESS, WRONG_USAGE, CANNOT_RUN = 0, 1, 2, 3
@@ -45,6 +46,14 @@ class Approval(StrEnum):
 
     most = "most"
     all = "all"
+
+
+class Recorded(StrEnum):
+    """Which films stay, in the words of pytest-playwright."""
+
+    off = "off"
+    on = "on"
+    failed = "retain-on-failure"
 
 
 class Switch(StrEnum):
@@ -137,6 +146,21 @@ Secret = Annotated[
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="The run's folder (runs/…).")
 ]
+Record = Annotated[
+    Recorded,
+    typer.Option(
+        "--record", help="Film the page: not, always, or keep the film of what did not succeed."
+    ),
+]
+FilmOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--film",
+        metavar="NAME=VALUE",
+        help="How a film is made: waiting=fast|cut|real, theme=light|dark, color=#rrggbb, "
+        "logo=FILE, scale=1|2, gif=on|off, trace=on|off.",
+    ),
+]
 Constrain = Annotated[
     Switch, typer.Option("--constrain", help="Hold calls to the tools' schemas while decoding.")
 ]
@@ -164,6 +188,8 @@ def run(
     var: Var = None,
     secret: Secret = None,
     out: Out = None,
+    record: Record = Recorded.off,
+    film: FilmOptions = None,
     constrain: Constrain = Switch.on,
     json: Json = False,
 ) -> None:
@@ -188,6 +214,7 @@ def run(
             secret=secret,
         ),
         model=_model_settings(model, adapter, device, constrain),
+        film=_film_settings(record, film, secret),
         max_steps=max_steps,
         instructions=_text_or_file(instructions),
     )
@@ -601,6 +628,21 @@ def _model_settings(
     return ModelSettings(
         model=model, adapter=adapter, device=device, constrained=constrain is Switch.on
     )
+
+
+def _film_settings(
+    record: Recorded, options: list[str] | None, secrets: list[str] | None
+) -> "FilmSettings":
+    from webmcp_agent.scenarios.errors import WrongUsage
+    from webmcp_agent.scenarios.film import read_film
+
+    try:
+        settings = read_film(record.value, options or ())
+    except WrongUsage as exc:
+        _wrong(str(exc))
+    if settings.options.trace and secrets:
+        _wrong("--film trace=on: a trace holds all that the page held; leave it out with --secret")
+    return settings
 
 
 def _text_or_file(text: str | None) -> str | None:

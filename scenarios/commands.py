@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rich.console import Console
 from rich.text import Text
 
 from webmcp_agent.agent.adapter import size_text
@@ -46,6 +47,7 @@ from webmcp_agent.scenarios.console import (
 )
 from webmcp_agent.scenarios.doctor import examine, get_browser
 from webmcp_agent.scenarios.errors import ScenarioError, WrongUsage
+from webmcp_agent.scenarios.film import Film, open_film
 from webmcp_agent.scenarios.interrupt import INTERRUPTED_EXIT, Interrupt, run_interruptible
 from webmcp_agent.scenarios.lines import is_interactive, line_reader
 from webmcp_agent.scenarios.masking import Masker
@@ -105,13 +107,19 @@ async def run_command(
     approve = None if as_json else _approver(progress, interrupt, settings)
     given = settings.page.given
     filled = given.fill(task)
+    settings.film.check()
     with contextlib.closing(RunFolder(out or new_run_folder(task), given.masker)) as folder:
         settings = _keeping_files(settings, folder)
         progress.say("opening the page")
         try:
-            async with open_session(
-                url, settings, told=progress, signal=interrupt.setup.signal, approve=approve
-            ) as session:
+            async with (
+                open_session(
+                    url, settings, told=progress, signal=interrupt.setup.signal, approve=approve
+                ) as session,
+                open_film(
+                    settings.film, settings.page, session.tools, folder.path, model=session.model
+                ) as film,
+            ):
                 view = RunView(console, progress)
                 if not as_json:
                     tools = await session.tools.list_tools()
@@ -122,6 +130,8 @@ async def run_command(
                             ("model", session.model),
                         ],
                     )
+                if film is not None:
+                    film.request(task, session.tools.url)
                 with interrupt.stoppable() as signal:
                     outcome = await session.run(
                         [user_message(filled)],
@@ -129,11 +139,14 @@ async def run_command(
                         on_part=_print_json if as_json else view.part,
                         on_trace=_nothing if as_json else view.trace,
                         folder=folder,
+                        film=film,
                     )
                 progress.done()
                 alive = session.tools.has_browser
                 state = [] if session.tools.gone else await page_state(session.tools)
                 withheld = session.tools.withheld
+                if film is not None:
+                    progress.say("finishing the film")
         finally:
             progress.done()
         summary = outcome.summary(folder.path)
@@ -154,11 +167,22 @@ async def run_command(
             )
         )
         console.print(Text(f"run folder: {folder.path}", style="dim"))
+    if film is not None:
+        _tell_of_film(film, None if as_json else console)
     if outcome.report.finish == "aborted":
         return INTERRUPTED_EXIT
     if outcome.report.succeeded:
         return DONE
     return NO_SUCCESS if alive else _told("The browser is gone.", CANNOT_RUN)
+
+
+def _tell_of_film(film: Film, console: Console | None) -> None:
+    if film.path is not None and console is not None:
+        console.print(Text(f"film: {film.path}", style="dim"))
+    if film.trouble is not None:
+        progress_console().print(
+            Text(f"The film is not whole: {printable(film.trouble)}", style="yellow")
+        )
 
 
 def _keeping_files(settings: RunSettings, folder: RunFolder) -> RunSettings:

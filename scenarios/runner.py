@@ -33,6 +33,7 @@ from webmcp_agent.providers.base import (
 )
 from webmcp_agent.providers.detection import provider_from_name
 from webmcp_agent.providers.errors import ModelUnavailable
+from webmcp_agent.scenarios.film import Film, FilmSettings
 from webmcp_agent.scenarios.given import Given
 from webmcp_agent.scenarios.report import RunFolder
 from webmcp_agent.scenarios.serve import resolve_start
@@ -92,6 +93,7 @@ class RunSettings:
 
     page: PageSettings = field(default_factory=PageSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
+    film: FilmSettings = field(default_factory=FilmSettings)
     max_steps: int | None = None
     instructions: str | None = None
 
@@ -210,6 +212,7 @@ class Session:
         on_part: Callable[[AgentStreamPart], None],
         on_trace: TraceCallback,
         folder: RunFolder | None = None,
+        film: Film | None = None,
         agent: AgentDefinition | None = None,
     ) -> RunOutcome:
         """Do the last request of `messages`; parts and trace go to the callbacks and the folder.
@@ -233,13 +236,18 @@ class Session:
                 if folder is not None:
                     folder.part(part)
                 shown.append(masker.part(part))
+                if film is not None:
+                    film.part(shown[-1])
                 on_part(shown[-1])
+        report, total_ms = report_of(shown), (time.perf_counter() - began) * 1000
+        if film is not None:
+            film.over(report, total_ms, spent.model_ms)
         return RunOutcome(
-            report=report_of(shown),
+            report=report,
             parts=tuple(parts),
             url=masker.text(self.tools.url),
             model=self.model,
-            total_ms=(time.perf_counter() - began) * 1000,
+            total_ms=total_ms,
             spent=spent,
         )
 

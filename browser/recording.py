@@ -1,0 +1,287 @@
+"""A film of a live page with captions: started, told what happens, finished.
+
+Whoever runs something tells a `Recording` what is about to be done and what came of it. Nothing
+that goes wrong with the film reaches the run, and the page is only looked at, over the protocol.
+"""
+
+import asyncio
+import base64
+import logging
+import mimetypes
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from playwright.async_api import Browser, BrowserContext, Error, Page
+
+from webmcp_agent.browser.errors import NoEncoder
+from webmcp_agent.browser.recording_cutting import Waiting
+from webmcp_agent.browser.recording_moments import (
+    Act,
+    End,
+    Moment,
+    Reply,
+    Rest,
+    Tick,
+    Title,
+    What,
+)
+from webmcp_agent.browser.recording_screencast import Screencast
+
+logger = logging.getLogger("webmcp_agent.browser")
+
+REST_MS = 700
+"""So long after an answer the page may go on changing because of it."""
+_MOST_DELAYS = 3
+_TICK_MS = 2_000
+_LIVE_GAP_MS, _IDLE_GAP_MS, _REAL_GAP_MS = 33, 250, 50
+_TRACE_LIMIT_MS = 30_000
+
+Masker = Callable[[str], str]
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordingOptions:
+    """How a film is made, and what must not be seen in it."""
+
+    waiting: Waiting = "fast"
+    theme: Literal["light", "dark"] = "light"
+    color: str = "#3556d8"
+    """The brand's colour, `#rrggbb`."""
+    logo: Path | None = None
+    """A picture that a browser can show."""
+    scale: Literal[1, 2] = 1
+    """Pixels of the film for each CSS pixel; 2 costs about four times as much."""
+    gif: bool = False
+    trace: bool = False
+    """A Playwright trace beside the film: it holds all that the page held, secrets too."""
+    mask: Masker = _as_it_is
+    """Applied to each text that a film shows."""
+    secrets: tuple[str, ...] = ()
+    """Values that are painted over on the page; the film then shows it only while it rests."""
+
+
+def require_encoder() -> None:
+    """Raises: `NoEncoder` when films cannot be made here."""
+    missing = [name for name in ("av", "PIL") if find_spec(name) is None]
+    if missing:
+        raise NoEncoder(f'A film needs {" and ".join(missing)}: pip install "webmcp-agent[record]"')
+
+
+def logo_address(path: Path) -> str:
+    """A picture as a `data:` address. Raises: `OSError`; `ValueError` for what is no picture."""
+    kind = mimetypes.guess_type(path.name)[0] or ""
+    if not kind.startswith("image/"):
+        raise ValueError(f"{path} is no picture")
+    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+class Recording:
+    """A film that is being made; its methods return at once and never raise."""
+
+    def __init__(
+        self, page: Callable[[], Page], screencast: Screencast, options: RecordingOptions
+    ) -> None:
+        self.keep = True
+        """Whether the film stays when it is finished."""
+        self.path: Path | None = None
+        """The film, once there is something of it."""
+        self.trouble: str | None = None
+        """Why the film ended early, or lacks something."""
+        self.headline = ""
+        """Of the first title."""
+        self.moments: asyncio.Queue[Moment | None] = asyncio.Queue()
+        self._page = page
+        self._screencast = screencast
+        self._options = options
+        self._timer: asyncio.TimerHandle | None = None
+        self._resting = False
+        self._delays = 0
+
+    def title(self, title: Title) -> None:
+        """A request begins."""
+        mask = self._options.mask
+        masked = replace(title, headline=mask(title.headline), facts=tuple(map(mask, title.facts)))
+        self.headline = self.headline or masked.headline
+        self._rest()
+        self._put(masked)
+        self._idle()
+
+    def acts(self, act: Act) -> None:
+        """A call is about to be made."""
+        mask = self._options.mask
+        rows = tuple(replace(row, value=mask(row.value)) for row in act.rows)
+        self._rest()
+        self._put(replace(act, caption=mask(act.caption), rows=rows))
+        self._after(None)
+        self._screencast.gap_ms = _LIVE_GAP_MS
+
+    def answers(self, reply: Reply) -> None:
+        """The call that was told of last came to this."""
+        self._put(replace(reply, text=self._options.mask(reply.text)))
+        self._resting, self._delays = True, 0
+        self._after(self._rest_if_painted, REST_MS)
+
+    def ends(self, end: End) -> None:
+        """The request is over."""
+        mask = self._options.mask
+        calls = tuple(replace(call, what=mask(call.what)) for call in end.calls)
+        facts = tuple(map(mask, end.facts))
+        self._rest()
+        self._put(replace(end, headline=mask(end.headline), calls=calls, facts=facts))
+
+    def close(self) -> None:
+        """Nothing more will be told."""
+        self._rest()
+        self._after(None)
+        self.moments.put_nowait(None)
+
+    def _rest_if_painted(self) -> None:
+        """`_rest`, but a document that is not painted yet gets more time, a little and again."""
+        if self._screencast.is_blank and self._delays < _MOST_DELAYS:
+            self._delays += 1
+            self._after(self._rest_if_painted, REST_MS)
+        else:
+            self._rest()
+
+    def _rest(self) -> None:
+        """End the time that a page has for changing after a call, if it runs."""
+        if self._resting:
+            self._resting = False
+            self._put(Rest())
+            self._idle()
+
+    def _idle(self) -> None:
+        """From now on the model works."""
+        real = self._options.waiting == "real"
+        self._screencast.gap_ms = _REAL_GAP_MS if real else _IDLE_GAP_MS
+        self._after(self._tick if real else None, _TICK_MS)
+
+    def _tick(self) -> None:
+        self._put(Tick())
+        self._after(self._tick, _TICK_MS)
+
+    def _after(self, do: Callable[[], None] | None, ms: float = 0) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        loop = asyncio.get_running_loop()
+        self._timer = None if do is None else loop.call_later(ms / 1000, do)
+
+    def _put(self, what: What) -> None:
+        self._screencast.follow()
+        address = self._options.mask(short_address(self._page().url))
+        pictures = tuple(self._screencast.take())
+        self.moments.put_nowait(Moment(what, self._screencast.now_ms(), pictures, address))
+
+
+@asynccontextmanager
+async def open_recording(
+    page: Callable[[], Page],
+    folder: Path,
+    options: RecordingOptions,
+    *,
+    browser: Browser | None = None,
+) -> AsyncGenerator[Recording]:
+    """A film of what `page()` shows, in `folder`, which is there, finished at the end.
+
+    `browser`: one in which a further context is seen by nobody, for drawing captions; without it
+    a Chromium is started for them. When the task is cancelled, the film ends where it is.
+
+    Raises: `NoEncoder`, `OSError` and `ValueError` for the logo; nothing once it is open."""
+    require_encoder()
+    logo = None if options.logo is None else logo_address(options.logo)
+    screencast = Screencast(page, scale=options.scale, secrets=options.secrets)
+    recording = Recording(page, screencast, options)
+    await screencast.start()
+    tracing = await _start_trace(page) if options.trace else None
+    making = asyncio.create_task(_make(recording, folder, options, logo, browser), name="film")
+    try:
+        yield recording
+    except asyncio.CancelledError:
+        making.cancel()
+        raise
+    finally:
+        recording.close()
+        await screencast.stop()
+        if tracing is not None:
+            await _stop_trace(tracing, folder if recording.keep else None)
+        await asyncio.wait({making})
+
+
+async def _make(
+    recording: Recording,
+    folder: Path,
+    options: RecordingOptions,
+    logo: str | None,
+    browser: Browser | None,
+) -> None:
+    """Make the film of what the recording is told, to its end."""
+    # All that needs av and Pillow is imported here, when a film is made.
+    from webmcp_agent.browser.recording_cards import Cards, Look, digits, ground
+    from webmcp_agent.browser.recording_director import Director
+    from webmcp_agent.browser.recording_editor import Editor
+    from webmcp_agent.browser.recording_encoder import find_codec
+    from webmcp_agent.browser.recording_files import STEM, finish, remove
+    from webmcp_agent.browser.recording_picture import Composer
+
+    look = Look(theme=options.theme, color=options.color, logo=logo, scale=options.scale)
+    editor: Editor | None = None
+    complete = False
+    try:
+        async with Cards(look, browser) as cards:
+            drawn = await cards.draw(ground()), await cards.draw(digits())
+            composer = Composer(*drawn, color=look.color, scale=look.scale)
+            codec = find_codec()
+            editor = Editor(folder / f"{STEM}{codec.suffix}", composer, codec)
+            recording.path = editor.path
+            director = Director(cards, look, options.waiting, editor.put)
+            while (moment := await recording.moments.get()) is not None:
+                await director.handle(moment)
+        complete = True
+    except Exception as exc:  # noqa: BLE001  # a browser that went away: the run goes on
+        logger.warning("the film ends here: %s", exc)
+        recording.trouble = str(exc)
+    finally:
+        if editor is not None:
+            await asyncio.to_thread(editor.close, abandon=not (complete or recording.trouble))
+            recording.trouble = recording.trouble or editor.trouble
+    if editor is not None and recording.keep:
+        title = recording.headline or "Recording"
+        trouble = await asyncio.to_thread(finish, editor, folder, title, gif=options.gif)
+        recording.trouble = recording.trouble or trouble
+    elif editor is not None:
+        remove(folder)
+
+
+async def _start_trace(page: Callable[[], Page]) -> BrowserContext | None:
+    context = page().context
+    try:
+        await context.tracing.start(screenshots=True, snapshots=True)
+    except Error as exc:
+        logger.warning("no trace: %s", exc)
+        return None
+    return context
+
+
+async def _stop_trace(context: BrowserContext, folder: Path | None) -> None:
+    try:
+        async with asyncio.timeout(_TRACE_LIMIT_MS / 1000):
+            await context.tracing.stop(path=None if folder is None else folder / "trace.zip")
+    except (Error, OSError, TimeoutError) as exc:
+        logger.warning("no trace: %s", exc)
+
+
+def short_address(address: str) -> str:
+    """An address as people read it: host and path."""
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"}:
+        return address
+    return f"{parts.netloc}{parts.path}".rstrip("/")

@@ -1,0 +1,169 @@
+"""A film on disk, written as it comes: H.264 in MP4, or VP9 in WebM where there is no x264.
+
+Written in fragments of a second, so that whatever is there when the program is killed can be
+played. `seal` writes it once more without encoding it again, with its title and its chapters.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+FRAME_RATE = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """An encoder of FFmpeg, and the container that its film goes into."""
+
+    name: str
+    suffix: str
+    options: dict[str, str]
+    container: dict[str, str]
+    sealed: dict[str, str]
+
+
+H264 = Codec(
+    "libx264",
+    ".mp4",
+    # No B-frames: with them the length of a fragmented file is told wrongly. `stillimage` keeps
+    # text crisp; a key frame each second is what may be lost at most.
+    {
+        "preset": "veryfast",
+        "tune": "stillimage",
+        "crf": "19",
+        "bf": "0",
+        "rc-lookahead": "0",
+        "g": str(FRAME_RATE),
+    },
+    {"movflags": "frag_keyframe+empty_moov+default_base_moof", "flush_packets": "1"},
+    {"movflags": "faststart"},
+)
+VP9 = Codec(
+    "libvpx-vp9",
+    ".webm",
+    {
+        "deadline": "realtime",
+        "cpu-used": "8",
+        "crf": "28",
+        "b": "0",
+        "lag-in-frames": "0",
+        "g": str(FRAME_RATE),
+    },
+    {"flush_packets": "1", "cluster_time_limit": "1000"},
+    {},
+)
+CODECS = (H264, VP9)
+"""Best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A part of a film with a name."""
+
+    from_ms: int
+    to_ms: int
+    title: str
+
+
+def find_codec(codecs: Sequence[Codec] = CODECS) -> Codec:
+    """The first of them that the installed FFmpeg can encode with. Raises: `ValueError`."""
+    av: Any = import_module("av")
+    for codec in codecs:
+        try:
+            av.codec.Codec(codec.name, "w")
+        except (av.error.FFmpegError, ValueError):
+            continue
+        return codec
+    raise ValueError(f"the installed av encodes with none of {', '.join(c.name for c in codecs)}")
+
+
+class FilmFile:
+    """A film of constant rate that grows with each picture; used from one thread."""
+
+    def __init__(self, path: Path, size: tuple[int, int], codec: Codec) -> None:
+        self._av: Any = import_module("av")
+        path.touch(mode=0o600)
+        self.path = path
+        self.frames = 0
+        self._container: Any = self._av.open(str(path), "w", options=dict(codec.container))
+        stream: Any = self._container.add_stream(codec.name, rate=FRAME_RATE)
+        stream.width, stream.height = size
+        stream.pix_fmt = "yuv420p"
+        stream.options = dict(codec.options)
+        # One thread: the other cores belong to the model.
+        stream.codec_context.thread_count = 1
+        # 1 is BT.709, which players take for granted at this size.
+        stream.codec_context.colorspace = 1
+        stream.codec_context.color_primaries = 1
+        stream.codec_context.color_trc = 1
+        self._stream = stream
+        self._shown: Any = None
+
+    def write(self, picture: Image.Image, count: int = 1) -> None:
+        """Show `picture`, RGB and of the film's size, for `count` frames."""
+        frame: Any = self._av.VideoFrame.from_image(picture)
+        self._shown = frame.reformat(
+            format="yuv420p", dst_colorspace="ITU709", dst_color_range="MPEG"
+        )
+        self.hold(count)
+
+    def hold(self, count: int) -> None:
+        """Show the last picture for `count` frames more."""
+        for _ in range(count):
+            self._shown.pts = self.frames
+            self._shown.time_base = Fraction(1, FRAME_RATE)
+            self._shown.pict_type = 0
+            self._mux(self._stream.encode(self._shown))
+            self.frames += 1
+
+    def close(self) -> None:
+        """Write what is still in the encoder, and the end of the file."""
+        try:
+            self._mux(self._stream.encode())
+        finally:
+            self._container.close()
+
+    def _mux(self, packets: Sequence[Any]) -> None:
+        for packet in packets:
+            self._container.mux(packet)
+
+
+def seal(path: Path, codec: Codec, title: str, chapters: Sequence[Chapter]) -> None:
+    """Give a film its title and chapters, and its index at the front where the container has one.
+
+    Whole or not at all. Raises: `OSError`, among them FFmpeg's own."""
+    av: Any = import_module("av")
+    unfinished = path.with_name(f"{path.stem}.unsealed{path.suffix}")
+    unfinished.touch(mode=0o600)
+    try:
+        with (
+            av.open(str(path)) as source,
+            av.open(str(unfinished), "w", options=dict(codec.sealed)) as target,
+        ):
+            stream = source.streams.video[0]
+            copy = target.add_stream_from_template(stream)
+            target.metadata["title"] = title
+            target.set_chapters(
+                [
+                    {
+                        "id": number,
+                        "start": chapter.from_ms,
+                        "end": chapter.to_ms,
+                        "time_base": Fraction(1, 1000),
+                        "metadata": {"title": chapter.title},
+                    }
+                    for number, chapter in enumerate(chapters)
+                ]
+            )
+            for packet in source.demux(stream):
+                if packet.dts is not None:
+                    packet.stream = copy
+                    target.mux(packet)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
