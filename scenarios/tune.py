@@ -68,7 +68,7 @@ class Stage:
 
 SHIPPED = (
     Stage(BROAD, 1950, TrainingOptions()),
-    Stage(SHOPS, 1060, TrainingOptions(learning_rate=6e-4, falling=0.6)),
+    Stage(SHOPS, 1800, TrainingOptions(learning_rate=6e-4, falling=0.6)),
 )
 SITE_OPTIONS = TrainingOptions(learning_rate=3e-4, falling=0.6)
 """Gentler than from scratch: it begins with the shipped adapter."""
