@@ -74,6 +74,14 @@ class Call:
         """Send it once and say how it ended.
 
         On a cancel from outside the call is aborted in the page and the cancel goes on."""
+        navigation = self._parts.navigation
+        navigation.guards_frames = True
+        try:
+            return await self._run(signal)
+        finally:
+            navigation.guards_frames = False
+
+    async def _run(self, signal: StopSignal) -> Outcome:
         parts = self._parts
         try:
             handle = await parts.bridge.prepare(self._listed.frame)
@@ -83,6 +91,7 @@ class Call:
             return ToolFail("unavailable", str(exc))
         self._deadline = asyncio.get_running_loop().time() + self._limit_ms / 1000
         self._start = parts.navigation.now()
+        self._frames = len(parts.navigation.blocked_frames)
         self._origin = origin_of(parts.navigation.url)
         in_frame = parts.in_frame(self._listed.frame, self._listed.place)
         # Asked before the call: a tool may go away while it runs.
@@ -315,6 +324,8 @@ class Call:
         if parts.bridge.lost() is None:
             await navigation.settle(max(self._left_ms(), self._rest_ms))
         offered = navigation.now().offers > self._start.offers
+        for address in dict.fromkeys(navigation.blocked_frames[self._frames :]):
+            parts.incidents.frame_stopped(address)
         lines = await parts.incidents.news(expected=offered)
         if isinstance(outcome, ToolFail):
             return replace(outcome, message=message(" ".join([outcome.message, *lines])))

@@ -13,6 +13,7 @@ from playwright.async_api import Dialog, Download, Page
 
 from webmcp_agent.browser.answers import message
 from webmcp_agent.browser.cdp import CdpSession
+from webmcp_agent.browser.policy import origin_of
 from webmcp_agent.browser.waiting import HeldTasks, Pulse
 
 DOWNLOAD_LIMIT_BYTES = 50_000_000
@@ -90,6 +91,17 @@ class Incidents:
         self.all.append(incident)
         return incident
 
+    def tab_stopped(self, address: str) -> None:
+        """A new tab was closed before it could ask for `address`."""
+        self._arrived += 1
+        self._add(f"The page opened {message(address)} in a new tab; it was closed.")
+        self._pulse.fire()
+
+    def frame_stopped(self, address: str) -> None:
+        """A frame was kept from `address`."""
+        target = message(origin_of(address) or address.partition(":")[0])
+        self._add(f"The page wanted to show {target} in a frame, which is not allowed.")
+
     def _announce(self, _event: dict[str, Any]) -> None:
         self._announced += 1
 
@@ -129,6 +141,8 @@ class Incidents:
                 self._tasks.start(dialog.dismiss())
 
     def _on_popup(self, popup: Page) -> None:
+        if not popup.url:  # it was stopped before it had a document, and is told already
+            return
         self._arrived += 1
         self.popups.append(popup)
         address = popup.url

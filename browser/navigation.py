@@ -42,6 +42,11 @@ class Navigation:
         """None lets everything pass."""
         self.blocked: list[str] = []
         """Addresses that the gate stopped, oldest first."""
+        self.guards_frames = False
+        """Whether the gate also counts for frames of the page: while a call runs, so that no tool
+        sends what it was given elsewhere."""
+        self.blocked_frames: list[str] = []
+        """Addresses that frames were kept from, oldest first."""
         self.offers = 0
         """Requests that came to no document: what was asked for may be a file."""
         self._cdp = cdp
@@ -152,9 +157,10 @@ class Navigation:
     def _paused(self, event: dict[str, Any]) -> None:
         request, url = event["requestId"], event["request"]["url"]
         main = event["frameId"] == self.frame
-        if main and self.gate is not None and not self.gate(url):
-            self.blocked.append(url)
-            self._refused = True
+        gate = self.gate if main or self.guards_frames else None
+        if gate is not None and not gate(url):
+            (self.blocked if main else self.blocked_frames).append(url)
+            self._refused = self._refused or main
             self._pulse.fire()
             # "Aborted" leaves the page as it is; other reasons put an error page in its place.
             answer = {"requestId": request, "errorReason": "Aborted"}

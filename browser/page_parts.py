@@ -10,6 +10,7 @@ from webmcp_agent.browser.cdp import CdpSession
 from webmcp_agent.browser.frame_sessions import FrameSessions
 from webmcp_agent.browser.incidents import Incidents
 from webmcp_agent.browser.navigation import Navigation
+from webmcp_agent.browser.tab_gate import TabGate
 from webmcp_agent.browser.waiting import HeldTasks, Pulse
 from webmcp_agent.browser.witness import Witness
 
@@ -25,6 +26,7 @@ class PageParts:
     witness: Witness
     sessions: FrameSessions
     incidents: Incidents
+    tabs: TabGate
     pulse: Pulse
     tasks: HeldTasks
     origins: tuple[str, ...] = field(default=())

@@ -5,6 +5,7 @@ page, if the user allows their origin. Checks the policy and the tool's identity
 """
 
 import asyncio
+import contextlib
 import json
 import logging
 from collections.abc import Awaitable, Callable
@@ -22,11 +23,13 @@ from webmcp_agent.browser.calls import Call
 from webmcp_agent.browser.cdp import CdpSession
 from webmcp_agent.browser.errors import PageGone
 from webmcp_agent.browser.frame_sessions import FrameSessions
+from webmcp_agent.browser.hand_over import PersonActs, handed_over
 from webmcp_agent.browser.incidents import Incidents
 from webmcp_agent.browser.listing import Listed, Listing
 from webmcp_agent.browser.navigation import Navigation
 from webmcp_agent.browser.page_parts import PageParts
 from webmcp_agent.browser.policy import PendingCall, Policy, origin_of
+from webmcp_agent.browser.tab_gate import TabGate
 from webmcp_agent.browser.tools import (
     JsonObject,
     PageContext,
@@ -43,6 +46,8 @@ logger = logging.getLogger("webmcp_agent.browser")
 CONTEXT_LIMIT_MS = 2_000
 CONTEXT_LENGTH = 120
 """Characters of each piece of the page context."""
+PERSON_LIMIT_MS = 600_000
+"""How long a person may take for what a page leaves to them."""
 
 Opener = Callable[[], Awaitable[Page]]
 """Makes a fresh page in the place of one that had to be closed. Raises: Playwright's `Error`."""
@@ -71,6 +76,8 @@ class PageTools:
     ) -> None:
         self.page = page
         self.policy = policy or Policy()
+        self.person: PersonActs | None = None
+        """Lets the person act where a page leaves something to them; None when nobody is there."""
         self._call_timeout_ms = call_timeout_ms
         self._settle_ms = settle_ms
         self._downloads = downloads
@@ -96,21 +103,29 @@ class PageTools:
         cdp = await CdpSession.of(self.page)
         origins = tuple(sorted(self.policy.allowed_origins()))
         witness = Witness(pulse, tasks)
+        navigation = Navigation(cdp, pulse, tasks, self.page.url)
+        incidents = Incidents(
+            self.page,
+            cdp,
+            pulse,
+            tasks,
+            downloads=self._downloads,
+            file_name=self._file_name,
+            allowed=self._allowed,
+        )
         parts = PageParts(
             page=self.page,
             cdp=cdp,
             bridge=Bridge(self.page, cdp, tasks),
-            navigation=Navigation(cdp, pulse, tasks, self.page.url),
+            navigation=navigation,
             witness=witness,
             sessions=FrameSessions(self.page, witness, tasks, origins),
-            incidents=Incidents(
-                self.page,
-                cdp,
-                pulse,
+            incidents=incidents,
+            tabs=TabGate(
                 tasks,
-                downloads=self._downloads,
-                file_name=self._file_name,
+                main=lambda: navigation.frame,
                 allowed=self._allowed,
+                stopped=incidents.tab_stopped,
             ),
             pulse=pulse,
             tasks=tasks,
@@ -120,6 +135,9 @@ class PageTools:
         await parts.navigation.start()
         await witness.listen(cdp)
         parts.sessions.start()
+        browser = self.page.context.browser
+        if browser is not None:
+            await parts.tabs.start(browser)
         if self._home is not None:
             parts.navigation.gate = self._allowed
 
@@ -129,7 +147,7 @@ class PageTools:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._parts.tasks.close()
+        await self._close(self._parts)
         try:
             # While the page waits for a document the session does not end: whoever closes the page
             # ends both.
@@ -139,6 +157,14 @@ class PageTools:
                     await self._parts.cdp.detach()
         except (Error, TimeoutError):
             return
+
+    @staticmethod
+    async def _close(parts: PageParts) -> None:
+        """End what works in the background; requests that are held go on their way."""
+        await parts.tasks.close()
+        with contextlib.suppress(Error, TimeoutError):
+            async with asyncio.timeout(_DETACH_LIMIT_MS / 1000):
+                await parts.tabs.close()
 
     @property
     def _parts(self) -> PageParts:
@@ -171,6 +197,14 @@ class PageTools:
     def warnings(self) -> list[str]:
         """What was left out of the listings and why, each once."""
         return self._listing.warnings
+
+    @property
+    def stopped(self) -> list[str]:
+        """Origins that the page wanted to show and was kept from, each once, oldest first."""
+        navigation = self._parts.navigation
+        addresses = [*navigation.blocked, *self._parts.tabs.stopped, *navigation.blocked_frames]
+        origins = (origin_of(each) or message(each.partition(":")[0]) for each in addresses)
+        return list(dict.fromkeys(origins))
 
     @property
     def incidents(self) -> list[str]:
@@ -257,9 +291,11 @@ class PageTools:
         logger.debug("call %s: %s", call_id, name)
         call = Call(self._parts, listed, text, str(self._calls), limit_ms=self._call_timeout_ms)
         try:
-            outcome = await call.run(signal)
+            outcome = handed_over(await call.run(signal), listed.tool)
         finally:
             self._ending = call.ending
+        if isinstance(outcome, ToolFail) and outcome.code == "needs-user":
+            return await self._person_acts(outcome, signal)
         if isinstance(outcome, ToolOk):
             if outcome.unwitnessed:
                 self._listing.warn(f"{name} was answered by the page's script, not by the tool")
@@ -268,6 +304,44 @@ class PageTools:
             again = f"{outcome.message} It was opened again at {self._parts.navigation.path}."
             return replace(outcome, message=message(again))
         return outcome
+
+    async def _person_acts(self, waiting: ToolFail, signal: StopSignal) -> ToolOk | ToolFail:
+        """Wait until the person has done what the page left to them, when there is one to wait for.
+
+        Where they go meanwhile is theirs to say; what counts is that the page comes back to where
+        it may be used, as another document, or that they say that they are done."""
+        if self.person is None:
+            return waiting
+        navigation = self._parts.navigation
+        start = navigation.now()
+        gate, navigation.gate = navigation.gate, None
+        moved = asyncio.ensure_future(
+            self._parts.pulse.until(
+                lambda: navigation.left(start) and self._allowed(navigation.url), PERSON_LIMIT_MS
+            )
+        )
+        done = asyncio.ensure_future(self.person(waiting.message))
+        stop = asyncio.ensure_future(signal.wait())
+        try:
+            await asyncio.wait({moved, done, stop}, return_when=asyncio.FIRST_COMPLETED)
+            arrived = moved.done() and moved.result()
+            if signal.aborted or not (arrived or (done.done() and done.result())):
+                return waiting
+        except Exception as exc:  # noqa: BLE001  # whoever asks the person is foreign code
+            return replace(
+                waiting, message=message(f"{waiting.message} It could not be asked: {exc}")
+            )
+        finally:
+            navigation.gate = gate
+            for each in (moved, done, stop):
+                each.cancel()
+        await navigation.settle(_ARRIVAL_LIMIT_MS)
+        context = await self.page_context()
+        title = f', "{context.title}"' if context is not None and context.title else ""
+        return ToolOk(
+            f"The person took over and is done. The page is now {navigation.path}{title}.",
+            navigated=navigation.left(start),
+        )
 
     async def _reopen(self) -> bool:
         """Put a fresh page in the place of one that was closed for being busy, at its address, with
@@ -279,7 +353,7 @@ class PageTools:
         try:
             fresh = await self._opener()
             self._earlier = self.incidents
-            await old.tasks.close()
+            await self._close(old)
             self.page = fresh
             self._listed = {}
             await self._watch(self.warnings)

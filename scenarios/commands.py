@@ -20,6 +20,7 @@ from webmcp_agent.agent.adapter import size_text
 from webmcp_agent.agent.request import user_message
 from webmcp_agent.agent.stream import AgentStreamPart
 from webmcp_agent.browser.errors import BrowserError
+from webmcp_agent.browser.hand_over import PersonActs
 from webmcp_agent.browser.page_tools import PageTools
 from webmcp_agent.browser.policy import Approver
 from webmcp_agent.browser.tools import JsonObject, PageTool, ToolOk
@@ -32,7 +33,7 @@ from webmcp_agent.providers.weights import (
     find_model,
     remove_model,
 )
-from webmcp_agent.scenarios.approval import terminal_approver
+from webmcp_agent.scenarios.approval import silent_person, terminal_approver, terminal_person
 from webmcp_agent.scenarios.chat import Chat
 from webmcp_agent.scenarios.console import (
     Progress,
@@ -120,6 +121,7 @@ async def run_command(
                     settings.film, settings.page, session.tools, folder.path, model=session.model
                 ) as film,
             ):
+                session.tools.person = _person(progress, interrupt, settings, asked=not as_json)
                 view = RunView(console, progress)
                 if not as_json:
                     tools = await session.tools.list_tools()
@@ -144,7 +146,7 @@ async def run_command(
                 progress.done()
                 alive = session.tools.has_browser
                 state = [] if session.tools.gone else await page_state(session.tools)
-                withheld = session.tools.withheld
+                withheld, stopped = session.tools.withheld, session.tools.stopped
                 if film is not None:
                     progress.say("finishing the film")
         finally:
@@ -169,6 +171,14 @@ async def run_command(
         console.print(Text(f"run folder: {folder.path}", style="dim"))
     if film is not None:
         _tell_of_film(film, None if as_json else console)
+    for origin in stopped:
+        log.print(
+            Text(
+                f"The page wanted to show {printable(origin)}, which is not allowed, and was "
+                f"stopped. Allow it with --origin {printable(origin)}.",
+                style="yellow",
+            )
+        )
     if outcome.report.finish == "aborted":
         return INTERRUPTED_EXIT
     if outcome.report.succeeded:
@@ -227,6 +237,7 @@ async def chat_command(
                 approve=_approver(progress, interrupt, settings),
             ) as session:
                 progress.done()
+                session.tools.person = _person(progress, interrupt, settings)
                 chat = Chat(session, console, progress, folder)
                 await chat.talk(read_line, interrupt.stoppable)
         finally:
@@ -410,6 +421,17 @@ def _approver(progress: Progress, interrupt: Interrupt, settings: RunSettings) -
         interrupt.press,
         settings.page.given.masker.given,
     )
+
+
+def _person(
+    progress: Progress, interrupt: Interrupt, settings: RunSettings, *, asked: bool = True
+) -> PersonActs | None:
+    """Leaves to the person what a page wants of them, when they can see that page."""
+    if not (settings.page.headed or settings.page.cdp):
+        return None
+    if not (asked and is_interactive()):
+        return silent_person(progress_console(), progress)
+    return terminal_person(progress_console(), progress, line_reader(), interrupt.press)
 
 
 def _print_json(part: AgentStreamPart) -> None:

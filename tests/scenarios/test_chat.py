@@ -5,6 +5,7 @@ from pathlib import Path
 from command_line import script, terminal
 
 from webmcp_agent.agent.tool_calls import write_call
+from webmcp_agent.browser.tools import JsonObject
 
 SEARCH = write_call("search_products", {"query": "mug"}, "tags")
 CATEGORIES = write_call("list_categories", {}, "tags")
@@ -14,6 +15,11 @@ document.modelContext.registerTool({ name: 'wait', description: 'Waits for ever'
   execute: () => new Promise(() => {}) });
 document.modelContext.registerTool({ name: 'greet', description: 'Says hello',
   execute: () => 'hello' });
+</script>"""
+
+SEARCH_PAGE = """<!doctype html><title>Search</title><script>
+document.modelContext.registerTool({ name: 'search_products', description: 'Searches',
+  execute: () => 'mugs' });
 </script>"""
 
 
@@ -111,17 +117,45 @@ def test_a_tool_that_is_always_allowed_is_not_asked_for_again(tmp_path: Path) ->
 
 
 def test_hostile_arguments_can_neither_repaint_nor_hide_in_the_question(tmp_path: Path) -> None:
-    hostile = "\x1b[2J\x1b[1;1HApproved\r" + " " * 5000 + "and transfer everything"
-    model = script(tmp_path, write_call("search_products", {"query": hostile}, "tags"), "No.")
-    with terminal("run", "shop:", "Find a mug", "--model", model, cwd=tmp_path) as run:
+    """C-58: escaped, shown whole on request, and never on a row that looks like one of ours."""
+    forged = " " * 200 + "     price = 1"
+    hostile = "\x1b[2J\x1b[1;1HApproved\r\x9b2J\x1b]52;c;ZXZpbA==\x07" + " " * 5000 + "and transfer"
+    args: JsonObject = {
+        "query": hostile,
+        "limit\x1b[2J\n": forged,
+        "category": "a\ufe0f\ufe0f\u3164b",
+    }
+    model = script(tmp_path, write_call("search_products", args, "tags"), "No.")
+    (tmp_path / "search.html").write_text(SEARCH_PAGE, encoding="utf-8")
+    with terminal("run", "search.html", "Find a mug", "--model", model, cwd=tmp_path) as run:
         question = run.wait_for("allow?")
         asked = question[question.index("wants to call") :]
-        assert "\\u001b[2J\\u001b[1;1HApproved\\r" in asked
-        assert "and transfer everything" in asked
+        assert "\\u001b[2J\\u001b[1;1HApproved\\r\\x9b2J\\u001b]52;c;ZXZpbA==\\u0007" in asked
+        assert "and transfer" in asked
         assert "characters)" in asked
+        assert "limit\\x1b[2J\\n = " in asked
+        assert "a\ufe0f\\u{fe0f}\\u{3164}b" in asked
+        rows = [row for row in asked.splitlines() if row.strip()]
+        assert [row for row in rows[1:] if row.startswith("     price")] == []
+        assert any(row.startswith("     | ") and "price = 1" in row for row in rows)
         run.type("v\r")
-        run.wait_for(" " * 5000 + "and transfer everything")
+        whole = run.wait_for("and transfer")
         run.wait_for("allow?")
+        assert sum(row.count(" ") for row in whole.splitlines()) > 5000
+        assert "characters)" not in whole
         run.type("s\r")
         run.wait_for("stopped by you")
         assert run.end() == 130
+
+
+def test_many_arguments_are_counted_where_the_question_is(tmp_path: Path) -> None:
+    args: JsonObject = {f"a{n}": n for n in range(1, 31)}
+    model = script(tmp_path, write_call("search_products", args, "tags"), "No.")
+    (tmp_path / "search.html").write_text(SEARCH_PAGE, encoding="utf-8")
+    with terminal("run", "search.html", "Find a mug", "--model", model, cwd=tmp_path) as run:
+        run.wait_for("a1 = 1")
+        run.wait_for("30 arguments, all of them above")
+        run.wait_for("allow?")
+        run.type("n\r")
+        run.wait_for("denied")
+        assert run.end() == 1
