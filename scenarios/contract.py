@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
@@ -95,7 +95,7 @@ class _ContractFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    contract: Literal[1]
+    contract: int = Field(ge=1, le=VERSION)
     url: str | None = Field(default=None, min_length=1)
     pages: list[Page] = Field(default=[START], min_length=1)
     tools: list[_ToolEntry]

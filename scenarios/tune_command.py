@@ -1,10 +1,8 @@
 """`webmcp-agent tune`: read the tools, say how long it takes, train, examine, write a card."""
 
 import asyncio
-import json
 from pathlib import Path
 
-from pydantic import JsonValue
 from rich.text import Text
 
 from webmcp_agent.browser.tools import PageTool
@@ -13,10 +11,12 @@ from webmcp_agent.providers.detection import create_transformers_provider
 from webmcp_agent.providers.training import Plan, TrainingResult
 from webmcp_agent.providers.weights import fetch_model, find_model
 from webmcp_agent.scenarios.console import Progress, progress_console, results_console
+from webmcp_agent.scenarios.contract import load_contract
 from webmcp_agent.scenarios.errors import WrongUsage
 from webmcp_agent.scenarios.exam import ExamResult
 from webmcp_agent.scenarios.interrupt import INTERRUPTED_EXIT, Interrupt
 from webmcp_agent.scenarios.runner import PageSettings, open_tools
+from webmcp_agent.scenarios.source_file import read_json
 from webmcp_agent.scenarios.tune import (
     BASE_MODEL,
     CURRICULUM,
@@ -115,7 +115,7 @@ async def _examined(base: Path, tools: list[PageTool], title: str, settings: Tun
 async def _tools_of(source: str, page: PageSettings) -> tuple[list[PageTool], str]:
     """The tools of a page or of a JSON file, and what to call them."""
     if source.endswith(".json"):
-        found = await asyncio.to_thread(_tools_in, Path(source))
+        found = await asyncio.to_thread(tools_in, Path(source))
         if found is not None:
             return found, Path(source).stem
     async with open_tools(source, page) as opened:
@@ -123,12 +123,14 @@ async def _tools_of(source: str, page: PageSettings) -> tuple[list[PageTool], st
         return list(await opened.list_tools()), context.title if context else source
 
 
-def _tools_in(path: Path) -> list[PageTool] | None:
-    """The tools of a JSON file; None when there is no such file."""
+def tools_in(path: Path) -> list[PageTool] | None:
+    """The tools of a contract, or of another JSON file with tools; None when there is no file."""
     if not path.is_file():
         return None
+    value = read_json(path).value
+    if isinstance(value, dict) and "contract" in value:
+        return [forms[0][0] for forms in load_contract(path).tools.values()]
     try:
-        value: JsonValue = json.loads(path.read_text(encoding="utf-8"))
         return tools_from_json(value)
     except ValueError as exc:
         raise WrongUsage(f"{path}: {exc}") from exc
