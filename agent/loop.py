@@ -123,6 +123,13 @@ async def continue_run(
                 return
             ran.append((tool.name, args, said))
 
+            # The page has handed over: what there is to do is the person's, and so is the run.
+            if isinstance(answer, ToolFail) and answer.hand_over:
+                yield MessageStart(f"m{message + 1}")
+                yield TextDelta(answer.message)
+                yield Finish("stop")
+                return
+
             # 10 The same call with the same answer: told once, then the run stops.
             times = run.remember(tool.name, args, said, isinstance(answer, ToolFail))
             if times == "again":

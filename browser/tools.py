@@ -92,6 +92,8 @@ class ToolFail:
     """One line, at most 500 characters, without stack traces and file paths."""
     may_have_happened: bool | None = None
     """Whether the effect may have taken place; None stands for what the code implies."""
+    hand_over: bool = False
+    """The page has handed over to the person: no call gets any further until they have acted."""
 
     def __post_init__(self) -> None:
         if self.may_have_happened is None:

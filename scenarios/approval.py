@@ -1,10 +1,11 @@
-"""Asking the person before a call runs, in a terminal.
+"""Asking the person before a call runs, and leaving to them what is theirs, in a terminal.
 
 The question shows the exact arguments: escaped, so that nothing can repaint it, and with head,
 tail and length when they are long, so that nothing hides; all of it can be seen before answering.
 A secret is shown by its name, and nothing else is left out.
 """
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 
@@ -12,6 +13,7 @@ from rich.cells import chop_cells
 from rich.console import Console
 from rich.text import Text
 
+from webmcp_agent.browser.hand_over import PersonActs
 from webmcp_agent.browser.policy import Approval, Approver, PendingCall
 from webmcp_agent.scenarios.console import Progress, printable, shortened
 
@@ -99,3 +101,34 @@ def _print_rows(console: Console, text: str) -> None:
     console.print(Text(f"{_INDENT}{first}"))
     for row in others:
         console.print(Text(f"{_INDENT}{_GOES_ON}{row}"))
+
+
+def terminal_person(
+    console: Console, progress: Progress, read_line: ReadLine, press_stop: Callable[[], None]
+) -> PersonActs:
+    """Tells the person what a page left to them; they say on `console` that they are done, unless
+    the page moves on by itself. `stop` and an end of input press Stop."""
+
+    async def act(todo: str) -> bool:
+        progress.done()
+        console.print(Text("   your turn, in the browser's window", style="bold"))
+        console.print(Text(f"     {printable(todo)}"))
+        answer = await read_line("   press Enter when you are done, or [s]top: ")
+        if answer is None or answer.strip().casefold() in {"s", "stop"}:
+            press_stop()
+            return False
+        return True
+
+    return act
+
+
+def silent_person(console: Console, progress: Progress) -> PersonActs:
+    """Tells the person what a page left to them, and waits for the page to move on."""
+
+    async def act(todo: str) -> bool:
+        progress.done()
+        console.print(Text(f"your turn, in the browser's window: {printable(todo)}"))
+        await asyncio.Event().wait()
+        return False
+
+    return act
