@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator
 from json.encoder import encode_basestring
+from typing import cast
 
 from pydantic import JsonValue
 
@@ -31,6 +32,7 @@ LARGEST = 2_000_000
 """Characters of a text that is read; a longer one is cut."""
 
 _UCP = re.compile(rf'(?:{re.escape(OPEN_PAGE_CONTENT)}\s*)?\{{\s*"ucp"\s*:')
+_DECODER = json.JSONDecoder(parse_float=Figure)
 _JSON_BELOW = re.compile(r"\n\s*(?=[{\[])")
 
 
@@ -57,7 +59,7 @@ def cut_result(text: str, limit: int) -> str:
 def digest(text: str, limit: int) -> str | None:
     """A JSON text in at most `limit` characters; None when it is no JSON or that is impossible.
 
-    Takes an object or a list, a result in MCP's form, and either of them below lines of prose.
+    Takes an object or a list, a result in MCP's form, and either of them between lines of prose.
     Never raises."""
     if len(text) > LARGEST:
         return None
@@ -71,41 +73,47 @@ def _digest(text: str, limit: int) -> str | None:
     found = _read(text.strip())
     if found is None:
         return None
-    prose, value, source = found
-    lead = ""
-    if prose:
-        said = excerpt(" ".join(prose.split()), min(TEXT_LIMIT, limit // 4))
-        if not said:
+    lead, value, source, tail = found
+    if lead or tail:
+        said = [
+            excerpt(" ".join(text.split()), min(TEXT_LIMIT, limit // 5)) for text in (lead, tail)
+        ]
+        if None in said:
             return None
-        lead = f"{said}\n"
-    room = limit - len(lead)
+        lead, tail = (f"{said[0]}\n" if lead else ""), (f"\n{said[1]}" if tail else "")
+    room = limit - len(lead) - len(tail)
     ucp = isinstance(value, dict) and isinstance(value.get("ucp"), dict)
     written = _whole(value, room) if len(source) <= 4 * limit and not ucp else None
     if written is None:
         writer = Writer(minor=counts_in_minor_units(source), ucp=ucp)
         written = writer.write("", value, room, Place())
-    return None if written is None else f"{lead}{written}"
+    return None if written is None else f"{lead}{written}{tail}"
 
 
-def _read(text: str, level: int = 0) -> tuple[str, JsonValue, str] | None:
-    """The lines of prose before it, the object or list, and its JSON text."""
-    prose = ""
+def _read(text: str, level: int = 0) -> tuple[str, JsonValue, str, str] | None:
+    """The lines of prose before it, the object or list, its JSON text, and the lines after it."""
+    lead = ""
     if not text.startswith(("{", "[", '"')):
         below = _JSON_BELOW.search(text)
         if below is None:
             return None
-        prose, text = text[: below.start()], text[below.end() :]
+        lead, text = text[: below.start()], text[below.end() :]
     try:
-        value: JsonValue = json.loads(text, parse_float=Figure)
+        value, end = cast("tuple[JsonValue, int]", _DECODER.raw_decode(text))
     except (ValueError, RecursionError):
+        return None
+    tail = text[end:].strip()
+    if tail and (text[end] != "\n" or tail.startswith(("{", "[", '"'))):
         return None
     inner = value if isinstance(value, str) else _inner_text(value)
     if inner is not None and level < 2:
         found = _read(inner.strip(), level + 1)
-        return None if found is None else (f"{prose}\n{found[0]}".strip(), *found[1:])
+        if found is None:
+            return None
+        return f"{lead}\n{found[0]}".strip(), *found[1:3], f"{found[3]}\n{tail}".strip()
     if isinstance(value, dict) and isinstance(value.get("structuredContent"), dict):
         value = value["structuredContent"]
-    return (prose, value, text) if isinstance(value, dict | list) else None
+    return (lead, value, text, tail) if isinstance(value, dict | list) else None
 
 
 def _inner_text(value: JsonValue) -> str | None:

@@ -8,13 +8,23 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 from json.encoder import encode_basestring
 
 from pydantic import JsonValue
 
 from webmcp_agent.agent.excerpts import SHORTEST, quoted_text
 from webmcp_agent.agent.foreign_text import clean
-from webmcp_agent.agent.members import NAMES, Rank, core_names, main_name, plain_name, rank_of
+from webmcp_agent.agent.members import (
+    NAMES,
+    PRICES,
+    Rank,
+    core_names,
+    main_name,
+    plain_name,
+    rank_of,
+)
 from webmcp_agent.agent.money import Figure, from_minor_units, is_currency, money_text
 from webmcp_agent.agent.shapes import (
     availability_text,
@@ -31,12 +41,18 @@ HEAD = 40
 """Items of one list, and members of one object, that are looked at."""
 SHOWN_FIRST = 10
 """Items of a list that are shown by their core before any of them says more."""
-TEXT_LIMIT, TEXT_IN_LIST = 300, 80
-"""Characters of one text; of one text of an item in a list."""
+TEXT_LIMIT, TEXT_IN_LIST, LONGEST_TEXT = 300, 80, 2000
+"""Characters of one text; of one text of an item in a list; of a text that has room."""
 SAME_LIMIT = 60
 """Characters of a text that is said once for all items."""
-SIDE_SHARE = 0.4
-"""Share of an object's room for all that is beside its main list."""
+STATE_SHARE, MAIN_SHARE = 0.4, 0.88
+"""Shares of an object's room: of all of it for what is its state, of the rest for its main part."""
+WORTHWHILE = 40
+"""Characters that are left for which a part is written again, longer."""
+SMALL = 5
+"""Members of an object that is shown whole or not; parts of a member that is no main one."""
+MOST_PARTS, PRICED = 100, 10
+"""Parts that are counted to find the main one; how much more things with a price count."""
 
 _MORE = "… {count} more"
 _ALL = "all {count}"
@@ -52,14 +68,19 @@ class Place:
     in_list: bool = False
     currency: str | None = None
     """The currency of the nearest object around that names one."""
+    text_limit: int = TEXT_LIMIT
 
     def inside(self, value: JsonObject) -> "Place":
         own = value.get("currency")
         currency = str(own) if is_currency(own) else self.currency
-        return Place(self.depth + 1, self.in_list, currency)
+        return Place(self.depth + 1, self.in_list, currency, self.text_limit)
 
     def among(self) -> "Place":
-        return Place(self.depth + 1, True, self.currency)
+        limit = min(self.text_limit, TEXT_IN_LIST)
+        return Place(self.depth + 1, True, self.currency, limit)
+
+    def roomy(self) -> "Place":
+        return Place(self.depth, self.in_list, self.currency, LONGEST_TEXT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +143,12 @@ class Writer:
         return totals
 
     def _text(self, value: str, room: int, place: Place) -> str | None:
-        text = clean(value)
+        text = clean(value[: 4 * LONGEST_TEXT])
         if "<" in text and _TAG.search(text):
             text = _TAG.sub(" ", text)
         if len(text) > SHORTEST:
             text = " ".join(text.split())
-        return quoted_text(text, room, TEXT_IN_LIST if place.in_list else TEXT_LIMIT)
+        return quoted_text(text, room, place.text_limit)
 
     # --- objects --------------------------------------------------------------------------
 
@@ -139,31 +160,59 @@ class Writer:
             return None
         core = [*written]
         members = self._members(value, place, core)
-        main = _main_list(members)
+        main = [pair for pair in members if pair[0] == _main_name(members)]
+        ranked: dict[Rank, list[tuple[str, JsonValue]]] = {rank: [] for rank in Rank}
+        for pair in members:
+            if pair not in main:
+                ranked[rank_of(*pair)].append(pair)
+        state, traits, rest = ranked[Rank.STATE], ranked[Rank.TRAIT], ranked[Rank.REST]
         left = room - _size(written)
-        side = int(left * SIDE_SHARE) if main else left
-        late: list[tuple[str, JsonValue]] = []
-        for name, member in members:
-            if name == main:
-                continue
-            most = (
-                min(side, max(side // 2, 80)) if main or isinstance(member, list | dict) else side
-            )
-            text = self._member(name, member, most, place)
-            if text is None:
-                late.append((name, member))
-                continue
-            written[name] = text
-            side -= _cost(name, text)
-        for name, member in [*((n, m) for n, m in members if n == main), *late]:
-            text = self._member(name, member, room - _size(written), place)
-            if text is not None:
-                written[name] = text
+        self._add(state, written, int(left * STATE_SHARE) if main else left, place)
+        self._add(main, written, int((room - _size(written)) * MAIN_SHARE), place)
+        self._lengthen(state, written, room, place)
+        self._add(traits, written, room - _size(written), place)
+        self._lengthen(traits, written, room, place)
+        self._add(rest, written, room - _size(written), place)
+        self._lengthen([*rest, *main], written, room, place)
         if not written and value:
             return None
-        if place.in_list and len(written) < len(members) + len(core):
+        whole = len(written) == len(members) + len(core)
+        if not whole and (place.in_list or _is_small(value)):
             return None  # of a trait of an item, the half is easily misread
         return _fitting(_joined(value, written), room)
+
+    def _add(
+        self,
+        members: Sequence[tuple[str, JsonValue]],
+        written: dict[str, str],
+        room: int,
+        place: Place,
+    ) -> None:
+        """Write members, as many as fit in the room, each list and object in half of it at most."""
+        for at, (name, member) in enumerate(members):
+            shared = isinstance(member, list | dict) and at < len(members) - 1
+            text = self._member(name, member, max(room // 2, 80) if shared else room, place)
+            if text is not None and _cost(name, text) <= room:
+                written[name] = text
+                room -= _cost(name, text)
+
+    def _lengthen(
+        self,
+        members: Sequence[tuple[str, JsonValue]],
+        written: dict[str, str],
+        room: int,
+        place: Place,
+    ) -> None:
+        """Let members that are missing or cut take what is left, one after the other."""
+        for name, member in members:
+            left, before = room - _size(written), written.get(name, "")
+            worthwhile = max(WORTHWHILE, len(before) // 5)
+            if left < worthwhile or (isinstance(member, str) and before and "…" not in before):
+                continue
+            more = left + (_cost(name, before) if before else 0)
+            text = self._member(name, member, more, place.roomy())
+            if text is not None and len(text) > len(before):
+                written[name] = text
 
     def _core(self, value: JsonObject, room: int, place: Place) -> dict[str, str] | None:
         """The members that stay together, written; None when they do not fit."""
@@ -301,6 +350,11 @@ class Writer:
                 break
             shown.append(written)
             left -= _size(written) + 1
+        if left >= WORTHWHILE:
+            for item, written in zip(items, shown, strict=False):
+                cells = [(name, item[name]) for name in columns if "…" in written.get(name, "")]
+                most = _size(written) + left // len(shown)
+                self._lengthen(cells, written, most, inside.inside(item))
         return _fitting(_listed(items, shown, total, same), room)
 
     def _column_names(
@@ -310,9 +364,9 @@ class Writer:
         names: dict[str, tuple[Rank, bool]] = {}
         for item, core in zip(items, shown, strict=True):
             for name, member in self._members(item, place, [*core]):
-                rank = rank_of(name, member)
-                wide = isinstance(self._condensed(name, member, place), list | dict)
-                names[name] = max(names.get(name, (rank, wide)), (rank, wide))
+                if name not in names:
+                    wide = isinstance(self._condensed(name, member, place), list | dict)
+                    names[name] = (rank_of(name, member), wide)
         return sorted(names, key=lambda name: names[name])
 
     def _same_text(
@@ -322,13 +376,13 @@ class Writer:
         if len(items) < 3:
             return None
         first = items[0].get(name)
-        if any(
-            item.get(name) != first or type(item.get(name)) is not type(first) for item in items
-        ):
-            return None
         value = self._condensed(name, first, place)
         if isinstance(value, list | dict) or (isinstance(value, str) and len(value) > SAME_LIMIT):
             return None
+        for item in items:
+            other = item.get(name)
+            if other != first or type(other) is not type(first):
+                return None
         return self.write(name, first, room, place.inside(items[0]))
 
     def _column(
@@ -348,20 +402,54 @@ class Writer:
         return texts
 
 
-def _main_list(members: Sequence[tuple[str, JsonValue]]) -> str | None:
-    """The list, or else the object, that the answer is about: the one with most things in it."""
-    best, size = None, 0
+def _main_name(members: Sequence[tuple[str, JsonValue]]) -> str | None:
+    """The list or object that the answer is about: of those that are no state, the one with most
+    in it."""
+    best, most = None, SMALL
     for name, member in members:
         if rank_of(name, member) is Rank.STATE:
             continue
-        if isinstance(member, list):
-            things = sum(isinstance(item, dict) for item in member[:HEAD])
-            weight = 4 * things + 1
-        else:
-            weight = 2 if isinstance(member, dict) and len(member) > 4 else 0
-        if weight > size:
-            best, size = name, weight
+        size = _parts(member, MOST_PARTS)
+        if isinstance(member, list) and _is_priced(member):
+            size *= PRICED
+        if size > most:
+            best, most = name, size
     return best
+
+
+def _is_priced(items: list[JsonValue]) -> bool:
+    """Whether these are things that have a price."""
+    first = items[0] if items else None
+    if not isinstance(first, dict):
+        return False
+    return any(
+        plain_name(name) in PRICES
+        for n in core_names(first, listed=True)
+        for name in _heads(first, n)
+    )
+
+
+def _heads(item: JsonObject, name: str) -> Sequence[str]:
+    inner = item[name]
+    return [name, *inner] if isinstance(inner, dict) else [name]
+
+
+def _parts(value: JsonValue, most: int) -> int:
+    """How many values stand in a value, itself included, counted up to a bound."""
+    count = 0
+    waiting: list[JsonValue] = [value]
+    while waiting and count < most:
+        here = waiting.pop()
+        count += 1
+        if isinstance(here, dict):
+            waiting += islice(here.values(), most)
+        elif isinstance(here, list):
+            waiting += here[:most]
+    return count
+
+
+def _is_small(value: JsonObject) -> bool:
+    return len(value) <= SMALL and not any(isinstance(m, list | dict) for m in value.values())
 
 
 def _listed(
@@ -379,14 +467,19 @@ def _listed(
     return f"[{','.join(written)}]"
 
 
+@lru_cache(maxsize=1024)
+def _key(name: str) -> str:
+    return encode_basestring(clean(name))
+
+
 def _joined(value: JsonObject, written: dict[str, str]) -> str:
     """The written members as an object, in the order of the source."""
-    pieces = (f"{encode_basestring(clean(n))}:{written[n]}" for n in value if n in written)
+    pieces = [f"{_key(name)}:{written[name]}" for name in value if name in written]
     return f"{{{','.join(pieces)}}}"
 
 
 def _cost(name: str, text: str) -> int:
-    return len(encode_basestring(clean(name))) + len(text) + 2
+    return len(_key(name)) + len(text) + 2
 
 
 def _size(written: dict[str, str]) -> int:

@@ -73,7 +73,7 @@ _RANKS: dict[str, Rank] = {
             "html bodyhtml descriptionhtml svg css style metadata meta seo barcodes barcode gtin "
             "ucp context signals attribution actions contenttype createdat updatedat publishedat "
             "typename etag cachecontrol requestid traceid alttext alt blurhash appliesto "
-            "taxonomyid schema path handle tags sku",
+            "taxonomyid schema path handle tags sku lineitemids handlerid",
         ),
     )
     for name in names.split()

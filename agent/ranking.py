@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from webmcp_agent.agent.foreign_text import clean, clean_json
 from webmcp_agent.agent.schema import compact_schema, read_schema
 from webmcp_agent.agent.words import spaced, stem, terms
-from webmcp_agent.agent.wrappers import flat_tool, shown_schema
+from webmcp_agent.agent.wrappers import flat_tool, shown_schema, wrapper_of
 from webmcp_agent.browser.tools import PageTool
 from webmcp_agent.providers.base import CompactTool
 
@@ -175,7 +175,8 @@ def _texts(value: JsonValue) -> Iterator[str]:
 
 
 def _compact(tool: PageTool, query: str) -> CompactTool:
-    parameters = clean_json(compact_schema(shown_schema(tool, query)))
+    flat = wrapper_of(tool.input_schema) is not None
+    parameters = clean_json(compact_schema(shown_schema(tool, query), deep=flat))
     assert isinstance(parameters, dict)
     return CompactTool(
         name=tool.name,

@@ -87,29 +87,36 @@ def _noun(value: object) -> str:
             return "a list"
 
 
-def compact_schema(schema: JsonValue, limit: int = 1200) -> JsonObject:
+_SIZES = ((4, 120), (3, 60), (3, 0), (2, 0))
+"""Depth and longest description, the first one that fits; what lies deeper is not needed often."""
+_DEEP_SIZES = ((8, 120), (8, 60), (8, 0), *_SIZES)
+"""For tools that keep what is needed deep inside."""
+
+
+def compact_schema(schema: JsonValue, limit: int = 1200, *, deep: bool = False) -> JsonObject:
     """The schema as a small model sees it: `type`, `properties` and, when not empty, `required`.
 
     At most `limit` characters of JSON unless only required properties are left: then depth 3 and
-    descriptions of 60, then no descriptions, then depth 2, then fewer optional properties.
-    Idempotent; each required name that has a usable property stays, and no name is invented.
-    Returns a value of its own. Never raises."""
+    descriptions of 60, then no descriptions, then depth 2, then fewer optional properties. `deep`:
+    up to depth 8 where that fits, without descriptions if need be. Idempotent; each required name
+    that has a usable property stays, and no name is invented. Returns a value of its own. Never
+    raises."""
     try:
         key = json.dumps(schema)
     except (TypeError, ValueError, RecursionError):
-        return _compacted(schema, limit)
-    return json.loads(_compact_text(key, limit))
+        return _compacted(schema, limit, deep)
+    return json.loads(_compact_text(key, limit, deep))
 
 
 @lru_cache(maxsize=512)
-def _compact_text(schema_text: str, limit: int) -> str:
-    return json.dumps(_compacted(json.loads(schema_text), limit))
+def _compact_text(schema_text: str, limit: int, deep: bool) -> str:
+    return json.dumps(_compacted(json.loads(schema_text), limit, deep))
 
 
-def _compacted(schema: JsonValue, limit: int) -> JsonObject:
+def _compacted(schema: JsonValue, limit: int, deep: bool) -> JsonObject:
     root, _ = read_schema(schema)
     compact: JsonObject = {}
-    for depth, description in ((4, 120), (3, 60), (3, 0), (2, 0)):
+    for depth, description in _DEEP_SIZES if deep else _SIZES:
         # A schema that spends the budget would be longer than the limit anyway: each part
         # that is read writes more than one character, unless it is merged into another.
         writer = _Writer(SchemaReader(root, budget=400 + limit), depth, description)
