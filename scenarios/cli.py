@@ -301,13 +301,31 @@ def call(
     _exit(call_command, url, tool, _json_object(args), settings, json)
 
 
+CaseUrl = Annotated[
+    str | None, typer.Option("--url", metavar="URL", help="The page, for files that name none.")
+]
+Workers = Annotated[
+    int, typer.Option("--workers", min=1, help="How many cases are held at the same time.")
+]
+
+
+def _print_schema(wanted: bool) -> None:
+    if wanted:
+        from webmcp_agent.scenarios.scenario_schema import schema_text
+
+        typer.echo(schema_text())
+        raise typer.Exit(DONE)
+
+
 @app.command("test")
 def hold(
     paths: Annotated[
         list[Path],
         typer.Argument(
             metavar="PATH…",
-            help="Scenario files (*.scenario.yaml), webmcp-evals files (*.json), folders of both.",
+            help="Scenario files (*.scenario.yaml), webmcp-evals files (*.json), folders of both; "
+            "attacks: for the shipped attack suite; or results of an earlier test (*.jsonl), to be "
+            "counted again.",
         ),
     ],
     model: Model = None,
@@ -325,21 +343,36 @@ def hold(
     dry_run: DryRun = False,
     var: Var = None,
     secret: Secret = None,
-    url: Annotated[
-        str | None,
-        typer.Option("--url", metavar="URL", help="The page, for files that name none."),
-    ] = None,
+    url: CaseUrl = None,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="How often each case runs.")] = 1,
+    workers: Workers = 1,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Keep the parts and the trace of each case."),
+        typer.Option("--out", metavar="DIR", help="Keep all results, and the trace of each case."),
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            "--against",
+            metavar="RESULTS",
+            help="Compare with an earlier test: its --out folder, or a file of its --json lines.",
+        ),
+    ] = None,
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema",
+            help="Print the JSON Schema of scenario files, for editors, and leave.",
+            is_eager=True,
+            callback=_print_schema,
+        ),
+    ] = False,
     constrain: Constrain = Switch.on,
     json: Json = False,
 ) -> None:
     """Try scenarios and eval cases with a model; exits with 1 when one does not pass."""
     from webmcp_agent.scenarios.runner import RunSettings
-    from webmcp_agent.scenarios.testing import hold_cases
+    from webmcp_agent.scenarios.testing import Holding, hold_cases
 
     settings = RunSettings(
         page=_page_settings(
@@ -359,7 +392,14 @@ def hold(
         max_steps=max_steps,
         instructions=_text_or_file(instructions),
     )
-    _exit(hold_cases, paths, settings, url, repeat, out, json)
+    if any(str(path).startswith("attacks:") for path in paths):
+        from webmcp_agent.scenarios.attack_suite import hold_attacks
+
+        _exit(hold_attacks, [str(path) for path in paths], settings, repeat, out, json)
+    holding = Holding(
+        url=url, repeats=repeat, workers=workers, out=out, against=against, as_json=json
+    )
+    _exit(hold_cases, paths, settings, holding)
 
 
 @app.command()
