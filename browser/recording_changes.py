@@ -21,14 +21,19 @@ def changed_boxes(before: Image.Image, after: Image.Image) -> list[Box]:
     """The places that changed, largest first, at most `MOST_BOXES`; none for another page.
 
     Both pictures are RGB and of one size; boxes are in their pixels."""
-    difference = ImageChops.difference(before, after).convert("L")
-    marked = difference.point([0] * _NOISE + [255] * (256 - _NOISE))
+    marked = difference_of(before, after).point([0] * _NOISE + [255] * (256 - _NOISE))
     grid = marked.reduce(CELL).point([0] * 6 + [255] * 250)
     boxes = [_pixels(box, before.size) for box in _joined(_islands(grid))]
     width, height = before.size
     if sum(map(_area, boxes)) > WHOLE_PAGE * width * height:
         return []
     return sorted(boxes, key=_area, reverse=True)[:MOST_BOXES]
+
+
+def difference_of(one: Image.Image, other: Image.Image) -> Image.Image:
+    """How far two RGB pictures lie apart, in the channel where they lie furthest apart."""
+    red, green, blue = ImageChops.difference(one, other).split()
+    return ImageChops.lighter(ImageChops.lighter(red, green), blue)
 
 
 def _area(box: Box) -> int:

@@ -10,8 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from PIL import Image, ImageChops
+from PIL import Image
 
+from webmcp_agent.browser.recording_changes import difference_of
 from webmcp_agent.browser.recording_encoder import FRAME_RATE
 
 LIMIT_BYTES = 3_000_000
@@ -94,8 +95,7 @@ def _frames(film: Path, width: int) -> Generator[_Frame]:
             if shown is None:
                 shown, frames = picture, 0
                 continue
-            difference = ImageChops.difference(shown, picture)
-            mask = difference.convert("L").point([0] * _NOISE + [255] * (256 - _NOISE))
+            mask = difference_of(shown, picture).point([0] * _NOISE + [255] * (256 - _NOISE))
             if (box := mask.getbbox()) is None:
                 continue
             yield _Frame(shown, _ms(frames))
