@@ -41,7 +41,7 @@ def hold_case(
         provider = rig.model(model if named else case.model or model)
         browser = rig.browser() if case.start or base_url else None
     except (ScenarioError, ProviderError, BrowserError) as exc:
-        pytest.fail(str(exc), pytrace=False)
+        raise pytest.fail.Exception(str(exc), pytrace=False) from None
     runner = CaseRunner(provider, CASE_APPROVES, url=base_url, browser=browser)
     artifacts = rig.artifacts(node)
     with nullcontext() if browser is None else artifacts.of(browser):

@@ -4,22 +4,19 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import CodeType
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Browser
 
 from webmcp_agent.browser.errors import BrowserError
-from webmcp_agent.browser.launch import open_page
-from webmcp_agent.browser.policy import origin_of
 from webmcp_agent.scenarios.console import printable
-from webmcp_agent.scenarios.contract import START, Contract, contract_of, load_contract
-from webmcp_agent.scenarios.contract_changes import LEVELS, Change, differences
+from webmcp_agent.scenarios.contract import Contract, load_contract
+from webmcp_agent.scenarios.contract_changes import Change, by_level, differences
+from webmcp_agent.scenarios.contract_pages import live_contract
 from webmcp_agent.scenarios.errors import ScenarioError
 from webmcp_agent.scenarios.expected_calls import flat
 from webmcp_agent.scenarios.plugin_rig import Rig
 from webmcp_agent.scenarios.scenario import SUFFIXES, Case, read_scenario
-from webmcp_agent.scenarios.serve import resolve_start
 
 
 def check_page(
@@ -29,22 +26,19 @@ def check_page(
     node = request.node
     try:
         kept = load_contract(path)
-        now = rig.thread.run(_now(rig.browser(), _site(kept, base_url), page))
+        now = rig.thread.run(live_contract(rig.browser(), _site(kept, base_url), [page]))
     except (ScenarioError, BrowserError) as exc:
-        pytest.fail(str(exc), pytrace=False)
-    changes = differences(Contract({page: kept.pages[page]}), now)
-    by_level = {level: [one for one in changes if one.level == level] for level in LEVELS}
-    for level, found in by_level.items():
+        raise pytest.fail.Exception(str(exc), pytrace=False) from None
+    changes = by_level(differences(Contract({page: kept.pages[page]}), now))
+    for level, found in changes.items():
         node.user_properties.append((f"webmcp_{level}", len(found)))
-    others = [change for change in changes if change.level != "breaking"]
-    if broken := by_level["breaking"]:
+    others = [_line(change) for level in ("compatible", "cosmetic") for change in changes[level]]
+    if broken := changes["breaking"]:
         lines = [_broken(change, _callers(node, path, change.tool)) for change in broken]
-        # What came is often what went, under another name.
-        also = [f"  besides, {_other(change)}" for change in others]
         title = f"{path.name}, page {page}: the contract is broken"
-        pytest.fail("\n".join([title, *lines, *also]), pytrace=False)
+        pytest.fail("\n".join([title, *lines, *others]), pytrace=False)
     if others:
-        node.add_report_section("call", "contract", "\n".join(map(_other, others)))
+        node.add_report_section("call", "contract", "\n".join(others))
 
 
 def _site(kept: Contract, base_url: str | None) -> str:
@@ -57,25 +51,17 @@ def _site(kept: Contract, base_url: str | None) -> str:
     return site
 
 
-async def _now(browser: Browser, site: str, page: str) -> Contract:
-    async with resolve_start(site) as start:
-        address = start if page == START else urljoin(start, page)
-        async with open_page(browser, address) as tools:
-            if not await tools.has_webmcp():
-                raise ScenarioError(f"{address} has no WebMCP here: it offers no model context")
-            return contract_of({page: await tools.list_tools()}, origin=origin_of(address))
-
-
 def _broken(change: Change, callers: Sequence[str]) -> str:
-    lines = [f"  {change.text}"]
+    lines = [_line(change)]
     if change.affects:
-        lines.append(f"    breaks {change.affects}")
-    lines += [f"    called by {caller}" for caller in callers]
-    return "\n".join(map(printable, lines))
+        lines.append(f"    breaks {printable(change.affects)}")
+    lines += [f"    called by {printable(caller)}" for caller in callers]
+    return "\n".join(lines)
 
 
-def _other(change: Change) -> str:
-    return printable(f"{change.text} ({change.level})")
+def _line(change: Change) -> str:
+    about = f"{change.tool}: " if change.tool else ""
+    return printable(f"  {change.level}: {about}{change.text}")
 
 
 def _callers(node: pytest.Item, contract: Path, tool: str) -> list[str]:
