@@ -1,12 +1,21 @@
-"""How cases and their results look in a terminal: a line for each, then the count by file."""
+"""How cases and their results look in a terminal: a line for each, counts, rates, a comparison."""
 
 from collections.abc import Mapping
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from webmcp_agent.scenarios.case_run import CaseResult
 from webmcp_agent.scenarios.console import Progress, call_text, printable, seconds, shortened
+from webmcp_agent.scenarios.pass_rates import Comparison, Statistics, causes_of
+from webmcp_agent.scenarios.rate_text import (
+    causes_text,
+    comparison_rows,
+    rate_text,
+    statistics_lines,
+    verdict_text,
+)
 from webmcp_agent.scenarios.scenario import Case
 from webmcp_agent.scenarios.suite import Tallies, Tally
 
@@ -18,9 +27,10 @@ class CaseView:
     """Shows cases while they run."""
 
     def __init__(self, console: Console, progress: Progress, count: int, repeats: int) -> None:
+        """`count` is how many there will be, each repeat counted."""
         self._console = console
         self._progress = progress
-        self._count = count * repeats
+        self._count = count
         self._repeats = repeats
         self._begun = 0
         self._group = ""
@@ -69,6 +79,35 @@ class CaseView:
             errors = f"  ({tally.errors} could not be judged)" if tally.errors else ""
             line.append(f"{printable(name)}{errors}", style="default")
             self._console.print(line)
+
+    def statistics(self, statistics: Statistics) -> None:
+        """How often cases pass, why they fail, and what they cost."""
+        self._progress.done()
+        names = list(statistics.rates)
+        for name, records in statistics.cases.items() if len(names) > 1 else ():
+            rate = statistics.rates[name]
+            style = "green" if rate.passed == rate.total else "yellow" if rate.passed else "red"
+            line = Text(f"{rate.passed:>4} of {rate.total:<4}", style=style)
+            line.append(printable(name[1]), style="default")
+            line.append(f"  {causes_text(causes_of(records))}".rstrip(), style="dim")
+            self._console.print(line)
+        for label, text in statistics_lines(statistics):
+            line = Text(f"  {label:<9}", style="dim")
+            self._console.print(line.append(text, style="default"))
+
+    def comparison(self, comparison: Comparison) -> None:
+        """Two results side by side, and whether the difference is more than chance."""
+        self._console.print()
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for title in ("", "before", "after"):
+            table.add_column(title, justify="right" if title else "left")
+        for name, (old, new) in comparison.changed.items():
+            table.add_row(Text(printable(name[1])), rate_text(old), rate_text(new))
+        for row in comparison_rows(comparison):
+            table.add_row(*(Text(printable(cell)) for cell in row))
+        self._console.print(table)
+        style = {"better": "green", "worse": "red", "undecided": "yellow"}[comparison.verdict]
+        self._console.print(Text(verdict_text(comparison), style=style))
 
 
 def _words(tally: Tally) -> str:

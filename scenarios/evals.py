@@ -145,6 +145,7 @@ class _Schema(BaseModel):
 
 _EVALS = TypeAdapter(list[_Eval])
 _SCHEMA = TypeAdapter(_Schema)
+_OBJECTS: TypeAdapter[list[JsonObject]] = TypeAdapter(list[JsonObject])
 
 
 def read_evals(path: Path) -> list[Case]:
@@ -157,10 +158,11 @@ def read_evals(path: Path) -> list[Case]:
     tools: list[PageTool] | None = None
     if schema.is_file():
         tools = [tool.page_tool() for tool in read_json(schema).as_type(_SCHEMA).tools]
+    raw = _OBJECTS.validate_python(source.value)
     cases: list[Case] = []
     for index, each in enumerate(evals):
         try:
-            cases.append(_case(path, index, each, tools))
+            cases.append(replace(_case(path, index, each, tools), source=raw[index]))
         except ValueError as exc:
             raise BadFile(path, [source.problem([index, "messages"], str(exc))]) from exc
     return cases

@@ -81,12 +81,13 @@ Pattern = Annotated[str, AfterValidator(checked_pattern)]
 
 
 class OrText:
-    """In a model: a bare text is accepted as well, and the editors' schema says so."""
+    """In a model: a bare text stands for what holds it, and the editors' schema says so."""
 
     def __get_pydantic_json_schema__(
         self, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        return {"anyOf": [{"type": "string"}, handler(core)]}
+        whole = handler(core)
+        return {"anyOf": [whole.get("items", {"type": "string"}), whole]}
 
 
 def listed(value: Any) -> Any:

@@ -38,6 +38,22 @@ def new_run_folder(task: str, parent: Path = Path("runs")) -> Path:
     return path
 
 
+class PrivateLines:
+    """A new file of JSON lines that only its owner can read; each is there once it was added."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = _private(path)
+
+    def add(self, line: JsonObject) -> None:
+        """Add a line."""
+        self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
 class RunFolder:
     """The files of one run; close it when the run is over."""
 
@@ -47,14 +63,14 @@ class RunFolder:
         path.chmod(0o700)
         self.path = path
         self._masker = masker or Masker()
-        self._parts = _private(path / PARTS_FILE)
-        self._trace = _private(path / TRACE_FILE)
-        self._page = _private(path / PAGE_FILE)
+        self._parts = PrivateLines(path / PARTS_FILE)
+        self._trace = PrivateLines(path / TRACE_FILE)
+        self._page = PrivateLines(path / PAGE_FILE)
         self._began = time.perf_counter()
 
     def part(self, part: AgentStreamPart) -> None:
         """Add a part of the stream."""
-        _add_line(self._parts, self._masker.members(part.to_json()))
+        self._parts.add(self._masker.members(part.to_json()))
 
     def trace(self, event: TraceEvent) -> None:
         """Add a trace event, with the time since the run began and with long texts cut."""
@@ -66,11 +82,11 @@ class RunFolder:
         if event.agent is not None:
             line["agent"] = event.agent
         data: JsonObject = {key: _bounded(value) for key, value in event.data.items()}
-        _add_line(self._trace, line | self._masker.members(data))
+        self._trace.add(line | self._masker.members(data))
 
     def page(self, line: JsonObject) -> None:
         """Add where it began, or what the page offers now."""
-        _add_line(self._page, self._masker.members(line))
+        self._page.add(self._masker.members(line))
 
     def summary(self, summary: JsonObject) -> None:
         """Write the summary, whole or not at all."""
@@ -97,11 +113,6 @@ def _private(path: Path) -> IO[str]:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.chmod(path, 0o600)
     return open(descriptor, "w", encoding="utf-8", errors="replace")
-
-
-def _add_line(file: IO[str], line: JsonObject) -> None:
-    file.write(json.dumps(line, ensure_ascii=False) + "\n")
-    file.flush()
 
 
 def _bounded(value: JsonValue) -> JsonValue:

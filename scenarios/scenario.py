@@ -137,6 +137,8 @@ class Case:
     origins: tuple[str, ...] = ()
     timeout_ms: int = TIMEOUT_MS
     call_timeout_ms: int = CALL_TIMEOUT_MS
+    source: JsonObject | None = None
+    """An eval case as it stands in its file."""
     variables: frozenset[str] = frozenset()
     """Names that its file has a place or a value for."""
     problem: str | None = None

@@ -154,7 +154,7 @@ def test_each_case_can_be_repeated_and_leaves_its_parts_and_its_trace(tmp_path: 
         if "case" in line
     ] == [(1, True), (2, False)]
     assert lines[-1] == {"type": "summary", "passed": 1, "failed": 1, "errors": 0}
-    folders = sorted((tmp_path / "out").iterdir())
+    folders = sorted(path for path in (tmp_path / "out").iterdir() if path.is_dir())
     assert [folder.name for folder in folders] == ["001-hello-1", "001-hello-2"]
     for folder, line in zip(folders, lines, strict=False):
         assert {file.name for file in folder.iterdir()} == {
@@ -164,6 +164,124 @@ def test_each_case_can_be_repeated_and_leaves_its_parts_and_its_trace(tmp_path: 
             "summary.json",
         }
         assert json.loads((folder / "summary.json").read_text("utf-8")) == line
+
+
+def test_results_are_kept_and_can_be_counted_again_and_compared(tmp_path: Path) -> None:
+    files(tmp_path)
+    model = script(tmp_path, "Hello!", SEARCH, "Hi!", SEARCH)
+    first = command(
+        "test", "evals.json", "--repeat", "4", "--out", "old", "--model", model, cwd=tmp_path
+    )
+    assert (first.code, first.out.splitlines()[-5:-1]) == (
+        1,
+        [
+            "2 of 4 passed, 2 failed",
+            "  rate     50 % of 4; 95 % sure: 15 to 85 %",
+            "  in a row 2 times 17 %, 3 times 0 %, 4 times 0 %",
+            "  why      2 extra-call",
+        ],
+    )
+    model = script(tmp_path, "Hello!")
+    second = command(
+        "test", "evals.json", "--against", "old", "--json", "--model", model, cwd=tmp_path
+    )
+    case, statistics, against, summary = second.json_lines()
+    assert isinstance(case, dict)
+    assert isinstance(statistics, dict)
+    assert isinstance(against, dict)
+    assert (statistics["type"], statistics["rate"]) == ("statistics", 1.0)
+    assert (against["type"], against["verdict"]) == ("against", "undecided")
+    assert summary == {"type": "summary", "passed": 1, "failed": 0, "errors": 0}
+    (tmp_path / "new.jsonl").write_text(second.out, encoding="utf-8")
+    again = command("test", "new.jsonl", "--against", "old", "--json", cwd=tmp_path)
+    assert again.json_lines() == [statistics, against, summary]
+    shown = command("test", "new.jsonl", "--against", "old/results.jsonl", cwd=tmp_path)
+    assert (shown.code, shown.out.splitlines()[-1]) == (
+        0,
+        "undecided: +50 points, 95 % sure: -37 to +85 (1 case in both)",
+    )
+
+
+def test_the_results_of_eval_cases_are_also_kept_in_the_shape_of_their_field(
+    tmp_path: Path,
+) -> None:
+    files(tmp_path)
+    model = script(tmp_path, SEARCH)
+    command("test", "evals.json", "--out", "out", "--model", model, cwd=tmp_path)
+    report = json.loads((tmp_path / "out" / "webmcp-evals.json").read_text("utf-8"))
+    # The loop's own closing words: it was out of steps.
+    report["results"]["results"][0]["trajectory"][0].pop("text")
+    assert report == {
+        "config": {
+            "evalsFile": "evals.json",
+            "backend": "webmcp-agent",
+            "model": "Script replies.json",
+            "runs": 1,
+            "toolSchemaFile": "schema.json",
+        },
+        "results": {
+            "results": [
+                {
+                    "test": HELLO,
+                    "response": {
+                        "functionName": "search_products",
+                        "args": {"query": "mug"},
+                        "result": {},
+                    },
+                    "outcome": "fail",
+                    "trajectory": [
+                        {
+                            "toolCalls": [
+                                {"toolName": "search_products", "input": {"query": "mug"}}
+                            ],
+                            "toolResults": [{"toolName": "search_products", "output": {}}],
+                        }
+                    ],
+                    "runIndex": 1,
+                    "stepIndex": 1,
+                }
+            ],
+            "testCount": 1,
+            "passCount": 0,
+            "failCount": 1,
+            "errorCount": 0,
+        },
+    }
+
+
+def test_several_workers_tell_the_same_lines_in_the_same_order(tmp_path: Path) -> None:
+    for number in range(4):
+        (tmp_path / f"{number}.json").write_text(
+            json.dumps([SEARCH, f"There are {number} mugs."]), encoding="utf-8"
+        )
+        (tmp_path / f"{number}.scenario.yaml").write_text(
+            f"model: scripted:{number}.json\n"
+            + MUGS.replace("Mugs", f"Mugs {number}")
+            + f"  answer: {{ contains: '{number}' }}\n",
+            encoding="utf-8",
+        )
+    ended = command("test", ".", "--workers", "3", "--repeat", "2", "--json", cwd=tmp_path)
+    lines = [line for line in ended.json_lines() if isinstance(line, dict)]
+    assert [(line["case"], line["repeat"], line["passed"]) for line in lines if "case" in line] == [
+        (f"Mugs {number}", repeat, True) for number in range(4) for repeat in (1, 2)
+    ]
+    assert ended.code == 0
+
+
+def test_variables_and_a_model_of_its_own_reach_a_scenario(tmp_path: Path) -> None:
+    (tmp_path / "replies.json").write_text(json.dumps([SEARCH, "Three."]), encoding="utf-8")
+    (tmp_path / "a.scenario.yaml").write_text(
+        'vars: { WHAT: cup }\nmodel: scripted:replies.json\nstart: "shop:"\n'
+        'requests: ["Find {WHAT}s."]\nchecks: { called: [{ tool: search_products, '
+        'args: { query: "{WHAT}" } }] }\n',
+        encoding="utf-8",
+    )
+    assert command("test", ".", "--var", "WHAT=mug", cwd=tmp_path).code == 0
+    refused = command("test", ".", "--var", "WAHT=mug", cwd=tmp_path)
+    assert (refused.code, refused.err) == (
+        2,
+        "Error: --var WAHT: no scenario has a place for it\n",
+    )
 
 
 def test_a_case_without_a_page_needs_no_browser(tmp_path: Path) -> None:
@@ -179,6 +297,14 @@ MISTAKES = [
     (["bad.scenario.yaml"], 2, "bad.scenario.yaml:3: checks.pages: there is no such key"),
     (["mugs.scenario.yaml", "bad.scenario.yaml"], 2, "bad.scenario.yaml:3: checks.pages"),
     (["mugs.scenario.yaml", "--repeat", "0"], 2, "--repeat"),
+    (["mugs.scenario.yaml", "--workers", "0"], 2, "--workers"),
+    (["mugs.scenario.yaml", "--against", "nowhere"], 2, "nowhere: it cannot be read: No such file"),
+    (
+        ["mugs.scenario.yaml", "--against", "replies.json"],
+        2,
+        "replies.json: there is no result in it",
+    ),
+    (["old.jsonl", "mugs.scenario.yaml"], 2, "results of an earlier test cannot be mixed"),
     (["mugs.scenario.yaml", "--no-such-option"], 2, "--no-such-option"),
     (["mugs.scenario.yaml", "--browser", "./none"], 3, "./none"),
     (["mugs.scenario.yaml", "--model", "scripted:missing.json"], 3, "missing.json"),
@@ -193,6 +319,7 @@ def test_a_mistake_is_told_in_one_line_before_any_case_runs(
 ) -> None:
     files(tmp_path)
     (tmp_path / "replies.json").write_text('{"no": "list"}', encoding="utf-8")
+    (tmp_path / "old.jsonl").write_text("{}", encoding="utf-8")
     (tmp_path / "bad.scenario.yaml").write_text(
         "requests: [x]\nchecks:\n  pages: []\n", encoding="utf-8"
     )
