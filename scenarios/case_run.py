@@ -27,6 +27,7 @@ from webmcp_agent.scenarios.case_models import CaseModels
 from webmcp_agent.scenarios.case_page import CannotJudge, open_case_page
 from webmcp_agent.scenarios.causes import Cause, cause_of
 from webmcp_agent.scenarios.errors import ScenarioError
+from webmcp_agent.scenarios.masking import Masker
 from webmcp_agent.scenarios.offered import Start, WatchedTools
 from webmcp_agent.scenarios.outcome import Failure, MadeCall, Outcome, outcome_of
 from webmcp_agent.scenarios.report import RunFolder
@@ -149,10 +150,10 @@ class CaseRunner:
         start = case.start or self._url
         provider = await self.model_of(case)
         browser = None if start is None else await self._chromium()
+        masker = self._settings.page.given.masker
         with ExitStack() as stack:
             files = None
             if folder is not None:
-                masker = self._settings.page.given.masker
                 files = stack.enter_context(closing(RunFolder(folder, masker)))
                 if start is not None:
                     files.page(Start(start=start, setup=list(case.setup)).to_json())
@@ -162,6 +163,7 @@ class CaseRunner:
                     result = await self._judged(talk, source)
             except (ScenarioError, BrowserError) as exc:
                 result = talk.result([Failure("error", "error", str(exc))])
+            result = _without_secrets(result, masker)
             if files is not None:
                 files.summary(result.to_json())
             return result
@@ -305,6 +307,28 @@ class _Talk:
             folder=self.folder,
             model=self.provider.label,
         )
+
+
+def _without_secrets(result: CaseResult, masker: Masker) -> CaseResult:
+    """The result as it may be shown and written; it is judged already."""
+    outcome = result.outcome
+    calls = [
+        replace(call, args=masker.members(call.args), text=masker.text(call.text))
+        for call in outcome.calls
+    ]
+    return replace(
+        result,
+        failures=tuple(
+            replace(failure, message=masker.text(failure.message)) for failure in result.failures
+        ),
+        outcome=replace(
+            outcome,
+            calls=tuple(replace(call, value=masker.value(call.value)) for call in calls),
+            answer=masker.text(outcome.answer),
+            url=outcome.url and masker.text(outcome.url),
+            error=outcome.error and masker.text(outcome.error),
+        ),
+    )
 
 
 @asynccontextmanager
