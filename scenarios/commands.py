@@ -53,6 +53,7 @@ from webmcp_agent.scenarios.interrupt import INTERRUPTED_EXIT, Interrupt, run_in
 from webmcp_agent.scenarios.lines import is_interactive, line_reader
 from webmcp_agent.scenarios.masking import Masker
 from webmcp_agent.scenarios.report import RunFolder, new_run_folder
+from webmcp_agent.scenarios.report_files import write_run_report
 from webmcp_agent.scenarios.runner import (
     PageSettings,
     RunSettings,
@@ -153,6 +154,7 @@ async def run_command(
             progress.done()
         summary = outcome.summary(folder.path)
         folder.summary(summary)
+        page = write_run_report(folder.path, given.masker.text(task), session.model)
     if as_json:
         write_json(summary)
     else:
@@ -169,6 +171,7 @@ async def run_command(
             )
         )
         console.print(Text(f"run folder: {folder.path}", style="dim"))
+        console.print(Text(f"report: {page}", style="dim"))
     if film is not None:
         _tell_of_film(film, None if as_json else console)
     for origin in stopped:

@@ -66,11 +66,12 @@ def test_a_run_leaves_its_parts_its_trace_and_its_summary_for_its_owner_only(
     assert folder.stat().st_mode & 0o777 == 0o700
     modes = {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()}
     assert modes == dict.fromkeys(
-        ("parts.jsonl", "trace.jsonl", "page.jsonl", "summary.json"), 0o600
+        ("parts.jsonl", "trace.jsonl", "page.jsonl", "summary.json", "report.html"), 0o600
     )
     parts = (folder / "parts.jsonl").read_text("utf-8").splitlines()
     assert [json.loads(line) for line in parts] == ended.json_lines()[:-1]
     assert json.loads((folder / "summary.json").read_text("utf-8")) == ended.json_lines()[-1]
+    assert "There are three mugs." in (folder / "report.html").read_text("utf-8")
     trace = [json.loads(line) for line in (folder / "trace.jsonl").read_text("utf-8").splitlines()]
     assert [event["type"] for event in trace] == [
         "page", "fit", "request", "reply", "parsed", "call",

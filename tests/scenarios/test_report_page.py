@@ -472,11 +472,13 @@ def test_the_report_is_its_owners_alone_and_says_the_same_in_each_of_its_files(
     (cut_off := folder / "cases" / "005-cut-off").mkdir()
     report = write_report(folder, ABOUT, [*folders, cut_off])
     assert report == folder / "report.html"
-    files = ["cases.jsonl", "junit.xml", "report.html"]
+    files = ["junit.xml", "report.html", "results.jsonl"]
     assert sorted(path.name for path in folder.iterdir() if path.is_file()) == files
     assert os.stat(folder).st_mode & 0o777 == 0o700
     assert [(folder / name).stat().st_mode & 0o777 for name in files] == [0o600] * 3
-    lines = [json.loads(line) for line in (folder / "cases.jsonl").read_text("utf-8").splitlines()]
+    lines = [
+        json.loads(line) for line in (folder / "results.jsonl").read_text("utf-8").splitlines()
+    ]
     assert lines[:4] == [json.loads((case / "summary.json").read_text("utf-8")) for case in folders]
     assert lines[4]["failures"][0]["message"] == "it was cut off before it had a result"
     assert lines[5] == {"type": "summary", "passed": 3, "failed": 1, "errors": 1}
