@@ -1,6 +1,11 @@
 // What a screen reader, a keyboard or weak eyes would stumble over on this page; [] is good.
 // The landmarks and the name are those of the demo shop where nothing else is said.
-({ name = "Tarnhill", landmarks = ["body > header", "main", "body > footer", "nav"], skip = "#main" } = {}) => {
+(asked) => {
+  const {
+    name = "Tarnhill",
+    landmarks = ["body > header", "main", "body > footer", "nav"],
+    skip = "#main",
+  } = asked ?? {};
   const found = [];
   const visible = (element) => element.checkVisibility({ visibilityProperty: true });
   const all = (selector) => [...document.querySelectorAll(selector)].filter(visible);
