@@ -8,17 +8,26 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import islice
 from json.encoder import encode_basestring
 
 from pydantic import JsonValue
 
+from webmcp_agent.agent.digest_parts import (
+    ALL,
+    cost_of,
+    fitting,
+    is_small,
+    list_text,
+    main_part,
+    more_text,
+    object_text,
+    size_of,
+    without_note,
+)
 from webmcp_agent.agent.excerpts import SHORTEST, quoted_text
 from webmcp_agent.agent.foreign_text import clean
 from webmcp_agent.agent.members import (
     NAMES,
-    PRICES,
     Rank,
     core_names,
     main_name,
@@ -49,14 +58,8 @@ STATE_SHARE, MAIN_SHARE = 0.4, 0.88
 """Shares of an object's room: of all of it for what is its state, of the rest for its main part."""
 WORTHWHILE = 40
 """Characters that are left for which a part is written again, longer."""
-SMALL = 5
-"""Members of an object that is shown whole or not; parts of a member that is no main one."""
-MOST_PARTS, PRICED = 100, 10
-"""Parts that are counted to find the main one; how much more things with a price count."""
-
-_MORE = "… {count} more"
-_ALL = "all {count}"
-_MORE_READ, _ALL_READ = re.compile(r"… ([0-9]{1,9}) more"), re.compile(r"all [0-9]+")
+_POINTS = ("loyalty", "memberships", "rewards", "points")
+"""What is counted in here is no money of the answer's currency."""
 _TAG = re.compile(r"</?[a-zA-Z!][^<>]*>")
 
 
@@ -67,17 +70,20 @@ class Place:
     depth: int = 0
     in_list: bool = False
     currency: str | None = None
-    """The currency of the nearest object around that names one."""
+    """The currency of the nearest object around that names one, if it is one of ISO 4217."""
     text_limit: int = TEXT_LIMIT
 
     def inside(self, value: JsonObject) -> "Place":
-        own = value.get("currency")
-        currency = str(own) if is_currency(own) else self.currency
+        own = value.get("currency", self.currency)
+        currency = str(own) if is_currency(own) else None
         return Place(self.depth + 1, self.in_list, currency, self.text_limit)
 
     def among(self) -> "Place":
         limit = min(self.text_limit, TEXT_IN_LIST)
         return Place(self.depth + 1, True, self.currency, limit)
+
+    def without_currency(self) -> "Place":
+        return Place(self.depth, self.in_list, None, self.text_limit)
 
     def roomy(self) -> "Place":
         return Place(self.depth, self.in_list, self.currency, LONGEST_TEXT)
@@ -94,16 +100,18 @@ class Writer:
 
     def write(self, name: str, value: JsonValue, room: int, place: Place) -> str | None:
         """The value in at most `room` characters, or None."""
+        if plain_name(name) in _POINTS:
+            place = place.without_currency()
         value = self._condensed(name, value, place)
         match value:
             case None:
-                return _fitting("null", room)
+                return fitting("null", room)
             case bool():
-                return _fitting("true" if value else "false", room)
+                return fitting("true" if value else "false", room)
             case int() | float():
-                return _fitting(json.dumps(value), room)
+                return fitting(json.dumps(value), room)
             case Figure():
-                return _fitting(str(value), room)
+                return fitting(str(value), room)
             case str():
                 return self._text(value, room, place)
             case list():
@@ -160,26 +168,26 @@ class Writer:
             return None
         core = [*written]
         members = self._members(value, place, core)
-        main = [pair for pair in members if pair[0] == _main_name(members)]
+        main = [pair for pair in members if pair[0] == main_part(members)]
         ranked: dict[Rank, list[tuple[str, JsonValue]]] = {rank: [] for rank in Rank}
         for pair in members:
             if pair not in main:
                 ranked[rank_of(*pair)].append(pair)
         state, traits, rest = ranked[Rank.STATE], ranked[Rank.TRAIT], ranked[Rank.REST]
-        left = room - _size(written)
+        left = room - size_of(written)
         self._add(state, written, int(left * STATE_SHARE) if main else left, place)
-        self._add(main, written, int((room - _size(written)) * MAIN_SHARE), place)
+        self._add(main, written, int((room - size_of(written)) * MAIN_SHARE), place)
         self._lengthen(state, written, room, place)
-        self._add(traits, written, room - _size(written), place)
+        self._add(traits, written, room - size_of(written), place)
         self._lengthen(traits, written, room, place)
-        self._add(rest, written, room - _size(written), place)
+        self._add(rest, written, room - size_of(written), place)
         self._lengthen([*rest, *main], written, room, place)
         if not written and value:
             return None
         whole = len(written) == len(members) + len(core)
-        if not whole and (place.in_list or _is_small(value)):
+        if not whole and (place.in_list or is_small(value)):
             return None  # of a trait of an item, the half is easily misread
-        return _fitting(_joined(value, written), room)
+        return fitting(object_text(value, written), room)
 
     def _add(
         self,
@@ -192,9 +200,9 @@ class Writer:
         for at, (name, member) in enumerate(members):
             shared = isinstance(member, list | dict) and at < len(members) - 1
             text = self._member(name, member, max(room // 2, 80) if shared else room, place)
-            if text is not None and _cost(name, text) <= room:
+            if text is not None and cost_of(name, text) <= room:
                 written[name] = text
-                room -= _cost(name, text)
+                room -= cost_of(name, text)
 
     def _lengthen(
         self,
@@ -205,11 +213,11 @@ class Writer:
     ) -> None:
         """Let members that are missing or cut take what is left, one after the other."""
         for name, member in members:
-            left, before = room - _size(written), written.get(name, "")
+            left, before = room - size_of(written), written.get(name, "")
             worthwhile = max(WORTHWHILE, len(before) // 5)
             if left < worthwhile or (isinstance(member, str) and before and "…" not in before):
                 continue
-            more = left + (_cost(name, before) if before else 0)
+            more = left + (cost_of(name, before) if before else 0)
             text = self._member(name, member, more, place.roomy())
             if text is not None and len(text) > len(before):
                 written[name] = text
@@ -226,27 +234,27 @@ class Writer:
             if text is None:
                 return None
             written[name] = text
-            left -= _cost(name, text)
+            left -= cost_of(name, text)
         return written
 
     def _member(
         self, name: str, value: JsonValue, room: int, place: Place, *, core: bool = False
     ) -> str | None:
         """The text of a member that fits with its name, a comma and a colon."""
-        room -= _cost(name, "")
+        room -= cost_of(name, "")
         if room <= 0:
             return None
         if core and isinstance(value, str) and not isinstance(value, Figure):
             if plain_name(name) in NAMES:
                 return self._text(value, room, place)
             # What a thing is called by is never cut: half an id is the id of something else.
-            return _fitting(encode_basestring(clean(value)), room)
+            return fitting(encode_basestring(clean(value)), room)
         if core and isinstance(value, dict) and place.depth < DEPTH:
             thing = self._condensed(name, value, place)
             if isinstance(thing, dict):
                 inside = place.inside(thing)
                 written = self._core(thing, room, inside)
-                return _fitting(_joined(thing, written), room) if written else None
+                return fitting(object_text(thing, written), room) if written else None
         return self.write(name, value, room, place)
 
     def _members(
@@ -277,7 +285,7 @@ class Writer:
     # --- lists ----------------------------------------------------------------------------
 
     def _list(self, items: list[JsonValue], room: int, place: Place) -> str | None:
-        items, hidden = _without_note(items)
+        items, hidden = without_note(items)
         if items and all(isinstance(item, dict) for item in items[:HEAD]):
             things = [item for item in items if isinstance(item, dict)]
             if len(things) == len(items):
@@ -291,7 +299,7 @@ class Writer:
         left = room - 2
         for at, item in enumerate(items):
             after = len(items) - at - 1 + hidden
-            note = len(encode_basestring(_MORE.format(count=after))) + 1 if after else 0
+            note = len(more_text(after)) + 1 if after else 0
             text = self.write("", item, left - note, inside) if at < HEAD else None
             if text is None:
                 break
@@ -300,21 +308,21 @@ class Writer:
         if items and not written:
             return None
         more = len(items) - len(written) + hidden
-        notes = [encode_basestring(_MORE.format(count=more))] if more else []
-        return _fitting(f"[{','.join([*written, *notes])}]", room)
+        notes = [more_text(more)] if more else []
+        return fitting(f"[{','.join([*written, *notes])}]", room)
 
     def _things(self, items: list[JsonObject], hidden: int, room: int, place: Place) -> str | None:
         """The list's head by id, name and price; what is left of the room says more of each."""
         inside = place.among()
         total = len(items) + hidden
-        left = room - 2 - (len(encode_basestring(_MORE.format(count=total))) + 1)
+        left = room - 2 - (len(more_text(total)) + 1)
         shown: list[dict[str, str]] = []
         for item in items[:SHOWN_FIRST]:
             core = self._core(item, left, inside.inside(item))
             if core is None:
                 break
             shown.append(core)
-            left -= _size(core) + 1
+            left -= size_of(core) + 1
         if not shown:
             return None
         same: dict[str, str] = {}
@@ -322,7 +330,9 @@ class Writer:
         for name in self._column_names(items[: len(shown)], shown, inside):
             text = self._same_text(name, items, left, inside) if not hidden else None
             if text is not None:
-                cost = _cost(name, text) + (0 if same else _cost(_ALL.format(count=total), "{},"))
+                cost = cost_of(name, text) + (
+                    0 if same else cost_of(ALL.format(count=total), "{},")
+                )
                 if cost <= left:
                     same[name] = text
                     left -= cost
@@ -331,7 +341,10 @@ class Writer:
             if len(shown) < len(items):
                 most = min(most, room // SHOWN_FIRST)
             column = self._column(name, items[: len(shown)], most, inside)
-            if column is None or (cost := sum(_cost(name, text) for text in column if text)) > left:
+            if (
+                column is None
+                or (cost := sum(cost_of(name, text) for text in column if text)) > left
+            ):
                 continue
             left -= cost
             columns.append(name)
@@ -343,19 +356,19 @@ class Writer:
             if written is None:
                 break
             for name in columns:
-                texts = self._column(name, [item], left - _size(written) - 1, inside)
+                texts = self._column(name, [item], left - size_of(written) - 1, inside)
                 if texts and texts[0]:
                     written[name] = texts[0]
-            if _size(written) + 1 > left:
+            if size_of(written) + 1 > left:
                 break
             shown.append(written)
-            left -= _size(written) + 1
+            left -= size_of(written) + 1
         if left >= WORTHWHILE:
             for item, written in zip(items, shown, strict=False):
                 cells = [(name, item[name]) for name in columns if "…" in written.get(name, "")]
-                most = _size(written) + left // len(shown)
+                most = size_of(written) + left // len(shown)
                 self._lengthen(cells, written, most, inside.inside(item))
-        return _fitting(_listed(items, shown, total, same), room)
+        return fitting(list_text(items, shown, total, same), room)
 
     def _column_names(
         self, items: Sequence[JsonObject], shown: Sequence[dict[str, str]], place: Place
@@ -400,101 +413,3 @@ class Writer:
                 return None
             texts.append(text)
         return texts
-
-
-def _main_name(members: Sequence[tuple[str, JsonValue]]) -> str | None:
-    """The list or object that the answer is about: of those that are no state, the one with most
-    in it."""
-    best, most = None, SMALL
-    for name, member in members:
-        if rank_of(name, member) is Rank.STATE:
-            continue
-        size = _parts(member, MOST_PARTS)
-        if isinstance(member, list) and _is_priced(member):
-            size *= PRICED
-        if size > most:
-            best, most = name, size
-    return best
-
-
-def _is_priced(items: list[JsonValue]) -> bool:
-    """Whether these are things that have a price."""
-    first = items[0] if items else None
-    if not isinstance(first, dict):
-        return False
-    return any(
-        plain_name(name) in PRICES
-        for n in core_names(first, listed=True)
-        for name in _heads(first, n)
-    )
-
-
-def _heads(item: JsonObject, name: str) -> Sequence[str]:
-    inner = item[name]
-    return [name, *inner] if isinstance(inner, dict) else [name]
-
-
-def _parts(value: JsonValue, most: int) -> int:
-    """How many values stand in a value, itself included, counted up to a bound."""
-    count = 0
-    waiting: list[JsonValue] = [value]
-    while waiting and count < most:
-        here = waiting.pop()
-        count += 1
-        if isinstance(here, dict):
-            waiting += islice(here.values(), most)
-        elif isinstance(here, list):
-            waiting += here[:most]
-    return count
-
-
-def _is_small(value: JsonObject) -> bool:
-    return len(value) <= SMALL and not any(isinstance(m, list | dict) for m in value.values())
-
-
-def _listed(
-    items: Sequence[JsonObject],
-    shown: Sequence[dict[str, str]],
-    total: int,
-    same: dict[str, str],
-) -> str:
-    written = [_joined(item, core) for item, core in zip(items, shown, strict=False)]
-    more = total - len(shown)
-    if more:
-        written.append(encode_basestring(_MORE.format(count=more)))
-    if same:
-        written.append(f'{{"{_ALL.format(count=total)}":{_joined(items[0], same)}}}')
-    return f"[{','.join(written)}]"
-
-
-@lru_cache(maxsize=1024)
-def _key(name: str) -> str:
-    return encode_basestring(clean(name))
-
-
-def _joined(value: JsonObject, written: dict[str, str]) -> str:
-    """The written members as an object, in the order of the source."""
-    pieces = [f"{_key(name)}:{written[name]}" for name in value if name in written]
-    return f"{{{','.join(pieces)}}}"
-
-
-def _cost(name: str, text: str) -> int:
-    return len(_key(name)) + len(text) + 2
-
-
-def _size(written: dict[str, str]) -> int:
-    return 2 + sum(_cost(name, text) for name, text in written.items())
-
-
-def _without_note(items: list[JsonValue]) -> tuple[list[JsonValue], int]:
-    """The items of a list that is a digest already, and how many more it says there are."""
-    last = items[-1] if items else None
-    if isinstance(last, dict) and len(last) == 1 and _ALL_READ.fullmatch(next(iter(last))):
-        items = items[:-1]
-        last = items[-1] if items else None
-    note = _MORE_READ.fullmatch(last) if isinstance(last, str) else None
-    return (items[:-1], int(note[1])) if note else (items, 0)
-
-
-def _fitting(text: str, room: int) -> str | None:
-    return text if len(text) <= room else None

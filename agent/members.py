@@ -6,6 +6,7 @@ Names of all styles are one: `priceRange`, `price_range` and `price-range`.
 import re
 from enum import IntEnum
 from functools import lru_cache
+from itertools import islice
 from types import UnionType
 
 from pydantic import JsonValue
@@ -24,6 +25,9 @@ class Rank(IntEnum):
     NOISE = 3
     """Nothing that can be used in a text: media, links, markup, codes of machines."""
 
+
+MOST_MEMBERS = 100
+"""Members of one object among which its core is looked for."""
 
 IDS = ("id", "gid", "sku", "code", "slug", "handle", "key", "uuid", "reference")
 NAMES = (
@@ -104,6 +108,8 @@ def core_names(item: JsonObject, *, listed: bool) -> list[str]:
     Its quantity belongs to them, and that it cannot be had. A thing of a list (`listed`) without a
     name or a price of its own may hold them in a member (the `item` of a line in a cart), which
     then is core too."""
+    if len(item) > MOST_MEMBERS:
+        item = dict(islice(item.items(), MOST_MEMBERS))
     names = {plain_name(name): name for name in item}
     id, said = _first(item, names, IDS, str | int), _first(item, names, NAMES, str)
     price = _first(item, names, PRICES, str | int | float | dict)

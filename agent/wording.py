@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
+from webmcp_agent.agent.digest_parts import without_note
+
 RESULT_LIMIT = 1500
 """Characters of a tool's result that go into a turn, the "…" included."""
 GIST_LIMIT = 200
@@ -88,7 +90,8 @@ def gist(text: str) -> str:
     """The result in at most 200 characters; empty when there is nothing short to say.
 
     A JSON object gives its message-like member, else its first list as a count with the first
-    three labels, else its plain members; a list gives the count; other text is cut."""
+    three labels, else its plain members; a list gives the count; other text is cut. What a document
+    says of its own protocol (`ucp`) is nothing to say, and its only other object is read for it."""
     try:
         value: JsonValue = json.loads(text)
     except (ValueError, RecursionError):
@@ -104,6 +107,10 @@ def gist(text: str) -> str:
 
 
 def _gist_of_object(value: dict[str, JsonValue]) -> str:
+    if "ucp" in value:
+        value = {key: member for key, member in value.items() if key != "ucp"}
+        if len(value) == 1 and isinstance(only := next(iter(value.values())), dict):
+            value = only
     for key in _SAID:
         member = value.get(key)
         if isinstance(member, str) and member.strip():
@@ -118,21 +125,25 @@ def _gist_of_object(value: dict[str, JsonValue]) -> str:
     )
 
 
-def _counted(items: Sequence[JsonValue], noun: str) -> str:
-    """`4 results: Blue mug, Red mug, Mug rack, …`."""
-    word = noun[:-1] if len(items) == 1 and noun.endswith("s") else noun
+def _counted(items: list[JsonValue], noun: str) -> str:
+    """`4 results: Blue mug, Red mug, Mug rack, …`; what a digest left out is counted too."""
+    items, hidden = without_note(items)
+    count = len(items) + hidden
+    word = noun[:-1] if count == 1 and noun.endswith("s") else noun
     labels = [label for item in items[:3] if (label := _label(item))]
     if not labels:
-        return f"{len(items)} {word}"
-    more = ", …" if len(items) > 3 else ""
-    return f"{len(items)} {word}: {', '.join(labels)}{more}"
+        return f"{count} {word}"
+    more = ", …" if count > 3 else ""
+    return f"{count} {word}: {', '.join(labels)}{more}"
 
 
 def _label(item: JsonValue) -> str:
     match item:
         case dict():
+            inner = item.get("item")
+            labelled = inner if isinstance(inner, dict) else item  # the line of a cart
             for key in _LABELS:
-                member = item.get(key)
+                member = labelled.get(key)
                 if isinstance(member, str | int | float) and str(member).strip():
                     return _spelled(member)
             return ""

@@ -13,6 +13,7 @@ from catalog_tools import (
     LINE,
     SEARCH_CATALOG,
     UPDATE_CART,
+    a_list,
     a_text,
     an_object,
 )
@@ -85,6 +86,18 @@ def test_optional_objects_are_offered_when_the_request_has_a_word_of_theirs(
 def test_an_object_that_needs_nothing_is_offered_whole() -> None:
     tool = PageTool("t", "", an_object({"cart": an_object({"a": CONTEXT, "b": FILTERS})}, "cart"))
     assert names_shown(tool, FIND) == ["a", "b"]
+
+
+def test_a_flat_tool_keeps_its_depth_before_its_descriptions() -> None:
+    address = an_object({f"line_{at}": a_text("A line of the address" * 4) for at in range(9)})
+    method = an_object({"type": a_text("How"), "destinations": a_list(address)})
+    checkout = an_object({"fulfillment": an_object({"methods": a_list(method)})})
+    tool = PageTool("update_checkout", "", an_object({"checkout": checkout}, "checkout"))
+    (shown,) = rank_tools([tool], "Deliver it to my door")
+    assert len(json.dumps(shown.parameters)) <= 1200
+    lines = an_object({f"line_{at}": {"type": "string"} for at in range(9)})
+    method = an_object({"type": {"type": "string"}, "destinations": a_list(lines)})
+    assert shown.parameters == an_object({"fulfillment": an_object({"methods": a_list(method)})})
 
 
 @pytest.mark.parametrize(
