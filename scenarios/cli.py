@@ -67,7 +67,7 @@ Url = Annotated[
     str,
     typer.Argument(
         metavar="URL",
-        help="The page: an address, shop: (the demo shop), or a local file or folder.",
+        help="The page: an address, shop: or shop:ucp (the demo shop), a local file or folder.",
     ),
 ]
 Model = Annotated[

@@ -324,7 +324,7 @@ async def shop_command(interrupt: Interrupt, port: int) -> int:
     """Serve the demo shop until Ctrl-C."""
     async with serve_folder(SHOP, port=port) as url:
         with interrupt.stoppable() as signal:
-            results_console().print(Text(url))
+            results_console().print(Text(f"{url}\n{url}ucp/ is its second face, shop:ucp"))
             await signal.wait()
     return DONE
 
