@@ -2,17 +2,19 @@
 
 A recording is a file of JSON lines, one a generation: the hash of the request, the request, what
 the provider was set to, and its reply. A request counts as the same when system prompt, turns,
-tools and constraints are. Two programs must not record into one file at the same time.
+tools and constraints are. Two programs must not record into one file at the same time. Only its
+owner can read the file; what `keep_out` masks is not in it.
 """
 
 import difflib
 import hashlib
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from os import SEEK_END
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -90,8 +92,29 @@ class RecordedProvider:
         self._too_long: set[str] = set()
         self._new_too_long: list[str] = []
         self._settings: _Settings | None = None
+        self._mask: Callable[[str], str] = str
+        self._fill: Callable[[str], str] = str
         self._read()
         self.label = f"Recorded {self._path.name}"
+
+    def keep_out(self, mask: Callable[[str], str], fill: Callable[[str], str]) -> None:
+        """Before the first request: write texts as `mask` makes them, and give replies as `fill`
+        makes them of what was written."""
+        self._mask, self._fill = mask, fill
+
+    def _masked(self, value: JsonValue) -> JsonValue:
+        match value:
+            case str():
+                return self._mask(value)
+            case list():
+                return [self._masked(item) for item in value]
+            case dict():
+                return {self._mask(name): self._masked(item) for name, item in value.items()}
+            case _:
+                return value
+
+    def _hash(self, request: JsonObject) -> str:
+        return _hash(cast("JsonObject", self._masked(request)))
 
     @property
     def call_format(self) -> CallFormat:
@@ -129,7 +152,7 @@ class RecordedProvider:
 
     async def fits(self, prompt: PromptParts) -> bool:
         """Whether the recorded provider said so; without a recording of it, what it says now."""
-        hashed = _hash(_prompt_json(prompt))
+        hashed = self._hash(_prompt_json(prompt))
         if hashed in self._too_long:
             return False
         if not isinstance(self._inner, Fits) or await self._inner.fits(prompt):
@@ -143,13 +166,14 @@ class RecordedProvider:
         Raises `RecordingMissing` with the difference to the nearest recording when there is
         neither, and what the provider raises."""
         req.signal.throw_if_aborted()
-        request = _request_json(req)
+        request = cast("JsonObject", self._masked(_request_json(req)))
         hashed = _hash(request)
         known = self._recordings.get(hashed)
         if known is not None:
-            if req.on_token is not None and known.reply.text:
-                req.on_token(known.reply.text)
-            return GenerateResult(known.reply.text, known.reply.finish_reason, known.reply.usage)
+            text = self._fill(known.reply.text)
+            if req.on_token is not None and text:
+                req.on_token(text)
+            return GenerateResult(text, known.reply.finish_reason, known.reply.usage)
         if self._inner is None:
             raise RecordingMissing(self._difference(request))
         settings = _Settings(
@@ -167,7 +191,7 @@ class RecordedProvider:
             result = await self._inner.generate(req)
         except PromptTooLong:
             # Replayed, the loop hears it when it asks whether the prompt fits: same prompt next.
-            self._note_too_long(_hash(_prompt_json(req)))
+            self._note_too_long(self._hash(_prompt_json(req)))
             raise
         self._record(hashed, settings, request, result)
         return result
@@ -211,13 +235,17 @@ class RecordedProvider:
             hash=hashed,
             settings=settings,
             request=request,
-            reply=_Reply(text=result.text, finish_reason=result.finish_reason, usage=result.usage),
+            reply=_Reply(
+                text=self._mask(result.text),
+                finish_reason=result.finish_reason,
+                usage=result.usage,
+            ),
             too_long=self._new_too_long,
         )
         line = json.dumps(recording.model_dump()) + "\n"
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("ab+") as file:
+            with open(self._path, "ab+", opener=_private) as file:
                 file.truncate(_end_of_lines(file))
                 file.write(line.encode())
         except OSError as exc:
@@ -248,6 +276,11 @@ class RecordedProvider:
         more = f"\n… and {len(changed) - SHOWN_LINES} more" if len(changed) > SHOWN_LINES else ""
         place = f"number {recorded.index(nearest) + 1} of {len(recorded)}"
         return f"{told}; what is new (+) and gone (-) against the nearest, {place}:\n{shown}{more}"
+
+
+def _private(path: str, flags: int) -> int:
+    """Opens a file that, when it is new, only its owner can read."""
+    return os.open(path, flags, 0o600)
 
 
 def _end_of_lines(file: BinaryIO) -> int:

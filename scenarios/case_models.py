@@ -8,6 +8,7 @@ import asyncio
 from webmcp_agent.providers.abort import AbortController, AbortSignal
 from webmcp_agent.providers.base import Disposable, LocalProvider
 from webmcp_agent.providers.detection import provider_from_name
+from webmcp_agent.scenarios.given import Given
 from webmcp_agent.scenarios.runner import ModelSettings, Told, load_model
 from webmcp_agent.scenarios.scenario import Case
 
@@ -15,7 +16,10 @@ from webmcp_agent.scenarios.scenario import Case
 class CaseModels:
     """Providers by the names of their models; close it to free them."""
 
-    def __init__(self, settings: ModelSettings, told: Told, signal: AbortSignal) -> None:
+    def __init__(
+        self, settings: ModelSettings, told: Told, signal: AbortSignal, given: Given | None = None
+    ) -> None:
+        self._given = given or Given()
         self._settings = settings
         self._told = told
         self._own = AbortController()
@@ -43,6 +47,7 @@ class CaseModels:
             device=settings.device,
             constrained=settings.constrained,
         )
+        self._given.guard(provider)
         try:
             await load_model(provider, self._told, self._signal)
         except BaseException:

@@ -340,7 +340,7 @@ async def open_case_runner(
     url: str | None = None,
 ) -> AsyncGenerator[CaseRunner]:
     """A runner that loads each case's model when it needs it; all is freed at the end."""
-    models = CaseModels(settings.model, told, signal)
+    models = CaseModels(settings.model, told, signal, settings.page.given)
     runner = CaseRunner(models, settings, url=url)
     try:
         yield runner

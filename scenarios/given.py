@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from webmcp_agent.browser.tools import JsonObject
+from webmcp_agent.providers.base import LocalProvider
+from webmcp_agent.providers.recorded import RecordedProvider
 from webmcp_agent.scenarios.errors import WrongUsage
 from webmcp_agent.scenarios.masking import Masker
 from webmcp_agent.scenarios.variables import NAME, fill, missing_in
@@ -42,6 +44,13 @@ class Given:
                 f"Give it with --var {missing[0]}=… or --secret {missing[0]}."
             )
         return fill(text, values)
+
+    def guard(self, provider: LocalProvider) -> LocalProvider:
+        """The provider; one that records writes names in the place of values."""
+        if isinstance(provider, RecordedProvider):
+            values = {**self.variables, **self.secrets}
+            provider.keep_out(self.masker.given, lambda text: fill(text, values))
+        return provider
 
     def secrets_in(self, args: JsonObject) -> Sequence[str]:
         """The names of the secrets that arguments hold, encoded ones included."""

@@ -298,6 +298,7 @@ async def open_session(
         device=settings.model.device,
         constrained=settings.model.constrained,
     )
+    settings.page.given.guard(provider)
     own = AbortController()
     loading = asyncio.create_task(
         load_model(provider, told, AbortSignal.any([signal, own.signal])), name="load the model"
