@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from webmcp_agent.scenarios.plugin_files import ContractFile, EvalsFile, ScenarioFile
+from webmcp_agent.scenarios.plugin_report import Report
 
 if TYPE_CHECKING:
     from webmcp_agent.browser.policy import Policy
@@ -41,13 +42,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--webmcp-report",
         metavar="DIR",
-        help="Keep what each run did: a folder with its parts and its trace for each.",
+        help="Keep what each run did, and show it as one HTML page in DIR.",
     )
     parser.addini("webmcp_model", "Model where neither test nor command line names one.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add the marker, and the page fixtures that fit what else is installed."""
+    """Add the marker, the page fixtures that fit what else is installed, and the report."""
     config.addinivalue_line(
         "markers", "webmcp_model(name): the model that the agent of this test runs with"
     )
@@ -58,6 +59,9 @@ def pytest_configure(config: pytest.Config) -> None:
     else:
         from webmcp_agent.scenarios import plugin_alone as page_fixtures
     config.pluginmanager.register(page_fixtures, "webmcp-page")
+    report: str | None = config.getoption("--webmcp-report")
+    if report is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Report(Path(report).absolute()), "webmcp-report")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -14,6 +14,7 @@ from webmcp_agent.scenarios.case_run import CaseResult, CaseRunner
 from webmcp_agent.scenarios.console import call_text, printable, seconds, shortened
 from webmcp_agent.scenarios.errors import ScenarioError
 from webmcp_agent.scenarios.outcome import MadeCall
+from webmcp_agent.scenarios.plugin_report import OUT
 from webmcp_agent.scenarios.plugin_rig import Rig
 from webmcp_agent.scenarios.runner import PageSettings, RunSettings, Spent
 from webmcp_agent.scenarios.scenario import Case
@@ -52,6 +53,8 @@ def hold_case(
     for kind, path in artifacts.kept:
         node.user_properties.append((f"playwright_{kind}", str(path)))
     node.user_properties.extend(properties(provider.label, result).items())
+    if result.folder is not None:
+        node.user_properties.append((OUT, str(result.folder)))
     if not result.passed:
         pytest.fail(failure_text(result, provider.label), pytrace=False)
 

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from webmcp_agent.scenarios.plugin_report import OUT
+
 if TYPE_CHECKING:
     from webmcp_agent.agent.request import ChatMessage
     from webmcp_agent.agent.stream import AgentStreamPart
+    from webmcp_agent.browser.tools import JsonObject
     from webmcp_agent.providers.base import LocalProvider
     from webmcp_agent.scenarios.outcome import MadeCall, Outcome
     from webmcp_agent.scenarios.plugin_rig import Rig
@@ -130,13 +133,18 @@ class SyncAgent:
         async with self._page_tools.visit() as tools:
             session = Session(tools, provider, provider.label, settings)
             with self._rig.run_folder(self._node, len(self.reports) + 1) as folder:
-                return await session.run(
+                run = await session.run(
                     self._messages,
                     AbortController().signal,
                     on_part=nobody,
                     on_trace=nobody,
                     folder=folder,
                 )
+                if folder is not None:
+                    named: JsonObject = {"file": str(self._node.path), "case": self._node.name}
+                    folder.summary(run.summary(folder.path) | named)
+                    self._node.user_properties.append((OUT, str(folder.path)))
+                return run
 
     def tell_properties(self) -> None:
         """Sum up all requests for a JUnit file."""

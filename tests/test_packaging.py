@@ -121,6 +121,17 @@ def test_importing_a_folder_loads_no_heavy_library(name: str) -> None:
     assert fresh(f"import sys, {name}; print([m for m in {heavy!r} if m in sys.modules])") == "[]"
 
 
+def test_importing_the_pytest_plugin_loads_pytest_only() -> None:
+    # Loaded in every pytest run of whoever has the package.
+    unwanted = (*HEAVY, "typer", "rich", "pydantic", "yaml")
+    code = (
+        "import sys, webmcp_agent.scenarios.plugin, webmcp_agent.scenarios.plugin_alone, "
+        "webmcp_agent.scenarios.plugin_playwright; "
+        f"print([m for m in {unwanted!r} if m in sys.modules])"
+    )
+    assert fresh(code) == "[]"
+
+
 def test_importing_the_command_loads_typer_only() -> None:
     code = (
         f"import sys, webmcp_agent.scenarios.cli; print([m for m in {HEAVY!r} if m in sys.modules])"
@@ -203,6 +214,12 @@ def test_the_command_is_registered() -> None:
     assert command.value == "webmcp_agent.scenarios.cli:main"
     assert settings()["project"]["scripts"] == {"webmcp-agent": command.value}
     assert callable(command.load())
+
+
+def test_the_pytest_plugin_is_registered() -> None:
+    (plugin,) = entry_points(group="pytest11", name="webmcp")
+    assert plugin.value == "webmcp_agent.scenarios.plugin"
+    assert settings()["project"]["entry-points"] == {"pytest11": {"webmcp": plugin.value}}
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -61,7 +61,9 @@ def test_a_project_adds_a_scenario_and_a_contract_and_pytest_runs_both(
     scenario, contract = told["six"], told["page[.]"]
     assert int(scenario.pop("webmcp_ms")) >= int(scenario.pop("webmcp_page_ms")) > 0
     assert int(scenario.pop("webmcp_model_ms")) >= 0
+    kept = project.path / "runs" / "scenarios-six-scenario-yaml-six"
     assert scenario == {
+        "webmcp_out": str(kept),
         "webmcp_model": "Script six.json",
         "webmcp_calls": "2",
         "webmcp_steps": "3",
@@ -69,9 +71,9 @@ def test_a_project_adds_a_scenario_and_a_contract_and_pytest_runs_both(
         "webmcp_completion_tokens": "0",
     }
     assert contract == {"webmcp_breaking": "0", "webmcp_compatible": "0", "webmcp_cosmetic": "0"}
-    kept = project.path / "runs" / "scenarios-six-scenario-yaml-six"
     assert {"parts.jsonl", "trace.jsonl", "summary.json"} <= {file.name for file in kept.iterdir()}
     assert json.loads((kept / "summary.json").read_text("utf-8"))["passed"] is True
+    result.stdout.fnmatch_lines([f"webmcp report: {project.path}/runs/report.html"])
 
 
 def test_a_renamed_tool_fails_and_says_what_broke_and_for_whom(project: pytest.Pytester) -> None:
@@ -196,7 +198,10 @@ def webmcp_variables():
 
 
 def test_tests_of_all_kinds_run_on_several_workers(project: pytest.Pytester) -> None:
-    run(project, "-n", "2").assert_outcomes(passed=5)
+    result = run(project, "-n", "2", "--webmcp-report=runs")
+    result.assert_outcomes(passed=5)
+    lines = (project.path / "runs/results.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["passed"] for line in lines] == [True, 1]
 
 
 def test_nothing_heavy_is_imported_until_a_test_needs_it(project: pytest.Pytester) -> None:
