@@ -1,6 +1,7 @@
 """How cases and their results look in a terminal: a line for each, counts, rates, a comparison."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -63,6 +64,10 @@ class CaseView:
             calls = ", ".join(call_text(call.tool, call.args) for call in result.calls)
             shown = shortened(calls, CALLS_LENGTH) if calls else "none"
             self._console.print(Text(f"      calls made: {shown}", style="dim"))
+
+    def report(self, page: Path) -> None:
+        """Where the page to look at is."""
+        self._console.print(Text(f"report: {page}", style="dim"))
 
     def counted(self, tallies: Tallies) -> None:
         """The count by file, and of all."""

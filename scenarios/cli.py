@@ -164,6 +164,12 @@ FilmOptions = Annotated[
 Constrain = Annotated[
     Switch, typer.Option("--constrain", help="Hold calls to the tools' schemas while decoding.")
 ]
+Report = Annotated[
+    Path | None,
+    typer.Option(
+        "--report", metavar="DIR", help="Leave report.html, junit.xml and all results there."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Only JSON on stdout.")]
 
 
@@ -350,6 +356,7 @@ def hold(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Keep all results, and the trace of each case."),
     ] = None,
+    report: Report = None,
     against: Annotated[
         Path | None,
         typer.Option(
@@ -397,7 +404,13 @@ def hold(
 
         _exit(hold_attacks, [str(path) for path in paths], settings, repeat, out, json)
     holding = Holding(
-        url=url, repeats=repeat, workers=workers, out=out, against=against, as_json=json
+        url=url,
+        repeats=repeat,
+        workers=workers,
+        out=out,
+        report=report,
+        against=against,
+        as_json=json,
     )
     _exit(hold_cases, paths, settings, holding)
 

@@ -23,7 +23,7 @@ VIDEOS = {".mp4", ".webm"}
 PICTURES = {".gif", ".jpeg", ".jpg", ".png", ".webp"}
 
 _TAKEN = (
-    "file", "repeat", "why", "failures", "steps", "finish", "answer", "url", "ms", "tokens",
+    "file", "repeat", "model", "why", "failures", "steps", "finish", "answer", "url", "ms", "tokens",
 )  # fmt: skip
 """What a report takes over from a summary as it is."""
 
@@ -160,15 +160,27 @@ class _Texts:
 
 
 def _media(folder: Path, seen_from: Path) -> list[JsonObject]:
-    """The films and pictures in a folder, not those below it: there lies what a page offered."""
-    found: list[JsonObject] = []
-    for path in sorted(folder.iterdir() if folder.is_dir() else ()):
+    """The films and pictures in a folder, not those below it: there lies what a page offered.
+
+    A picture that is called like a film is its poster; a film is not shown as a GIF again."""
+    paths = sorted(path for path in folder.glob("*") if path.is_file())
+    films = {path.stem: path for path in paths if path.suffix.casefold() in VIDEOS}
+    media: list[JsonObject] = []
+    for path in paths:
         suffix = path.suffix.casefold()
-        if path.is_file() and suffix in VIDEOS | PICTURES:
-            address = quote(Path(os.path.relpath(path, seen_from)).as_posix())
-            kind = "video" if suffix in VIDEOS else "picture"
-            found.append({"kind": kind, "name": path.name, "address": address})
-    return found
+        named: JsonObject = {"name": path.name, "address": _address(path, seen_from)}
+        if suffix in VIDEOS:
+            poster = path.with_suffix(".png")
+            there = poster.is_file()
+            named["poster"] = _address(poster, seen_from) if there else None
+            media.append({"kind": "video", **named})
+        elif suffix in PICTURES and path.stem not in films:
+            media.append({"kind": "picture", **named})
+    return media
+
+
+def _address(path: Path, seen_from: Path) -> str:
+    return quote(Path(os.path.relpath(path, seen_from)).as_posix())
 
 
 def listed(value: JsonValue) -> list[JsonValue]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
 
 from webmcp_agent.browser.tools import JsonObject
 from webmcp_agent.providers.abort import AbortSignal
@@ -17,6 +18,8 @@ from webmcp_agent.scenarios.evals_report import REPORT_FILE, evals_report
 from webmcp_agent.scenarios.interrupt import Interrupt
 from webmcp_agent.scenarios.pass_rates import Comparison, Statistics
 from webmcp_agent.scenarios.report import PrivateLines, write_whole
+from webmcp_agent.scenarios.report_data import About
+from webmcp_agent.scenarios.report_files import now, write_report
 from webmcp_agent.scenarios.results import (
     CaseRecord,
     open_results,
@@ -42,9 +45,16 @@ class Holding:
     workers: int = 1
     out: Path | None = None
     """Where parts and trace of each case go, and all results."""
+    report: Path | None = None
+    """Where a page to look at goes, and a JUnit file; all else too where `out` says nothing."""
     against: Path | None = None
     """Results of an earlier test, to compare with."""
     as_json: bool = False
+
+    @property
+    def kept(self) -> Path | None:
+        """Where cases leave their parts."""
+        return self.out or self.report
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +100,7 @@ async def hold_cases(
 
 def _jobs(cases: Sequence[Case], holding: Holding) -> list[_Job]:
     return [
-        _Job(case, repeat, None if holding.out is None else holding.out / name)
+        _Job(case, repeat, None if holding.kept is None else holding.kept / name)
         for case, names in zip(cases, folder_names(cases, holding.repeats), strict=True)
         for repeat, name in enumerate(names, 1)
     ]
@@ -126,14 +136,16 @@ class _Kept:
     results: list[CaseResult] = field(default_factory=list[CaseResult])
     records: list[CaseRecord] = field(default_factory=list[CaseRecord])
     file: PrivateLines | None = None
+    began: str = field(default_factory=now)
+    began_at: float = field(default_factory=perf_counter)
 
     def add(self, result: CaseResult) -> None:
         line = self.settings.page.given.masker.members(result.to_json())
         self.tallies.add(result)
         self.results.append(result)
         self.records.append(record_of(line))
-        if self.holding.out is not None:
-            self.file = self.file or open_results(self.holding.out)
+        if self.holding.kept is not None:
+            self.file = self.file or open_results(self.holding.kept)
             self.file.add(line)
         if self.holding.as_json:
             write_json(line)
@@ -144,18 +156,33 @@ class _Kept:
         """Tell the counts, and write what is written at the end."""
         summary = self.tallies.all.summary()
         told = _Told.of(self.records, earlier, self.holding.repeats)
-        if self.file is not None and self.holding.out is not None:
+        if self.file is not None and self.holding.kept is not None:
             self.file.add(summary)
             report = evals_report(self.results, self.holding.url)
             if report is not None:
                 report = self.settings.page.given.masker.members(report)
                 text = json.dumps(report, ensure_ascii=False, indent=2)
-                write_whole(self.holding.out / REPORT_FILE, f"{text}\n")
+                write_whole(self.holding.kept / REPORT_FILE, f"{text}\n")
+        page = self._page()
         if self.holding.as_json:
             told.write(summary)
             return
         self.view.counted(self.tallies)
         told.show(self.view)
+        if page is not None:
+            self.view.report(page)
+
+    def _page(self) -> Path | None:
+        if self.holding.report is None:
+            return None
+        about = About(
+            command="test",
+            model=", ".join(dict.fromkeys(r.model for r in self.records if r.model)),
+            began=self.began,
+            wall_ms=(perf_counter() - self.began_at) * 1000,
+        )
+        folders = [result.folder for result in self.results if result.folder is not None]
+        return write_report(self.holding.report, about, folders)
 
     def close(self) -> None:
         if self.file is not None:

@@ -161,6 +161,7 @@ function film(medium) {
   video.preload = "none";
   video.muted = true;
   video.src = beside(medium.address);
+  if (medium.poster) video.poster = beside(medium.poster);
   video.setAttribute("aria-label", `Recording ${medium.name}`);
   return el("figure", { class: "medium" }, video, el("figcaption", {}, medium.name));
 }
@@ -204,7 +205,7 @@ function callsLine(one) {
 }
 
 function facts(one) {
-  const rows = [["file", one.file], ["repeat", one.repeats > 1 ? `${one.repeat} of ${one.repeats}` : ""], ["open at the end", one.url], ["folder", one.folder]];
+  const rows = [["file", one.file], ["repeat", one.repeats > 1 ? `${one.repeat} of ${one.repeats}` : ""], ["model", one.model], ["open at the end", one.url], ["folder", one.folder]];
   return el("dl", { class: "facts" }, rows.filter((row) => row[1]).map(([name, value]) =>
     el("div", {}, el("dt", {}, name), el("dd", {}, brief(value, 500)))));
 }

@@ -275,7 +275,9 @@ async def test_films_and_pictures_beside_the_report_are_shown_and_nothing_else_i
         "08d763f8ffff3f0005fe02fea735818a0000000049454e44ae426082"
     )
     (case / "step-1.png").write_bytes(bytes.fromhex(pixel))
-    (case / "run.mp4").write_bytes(b"no film, and never played")
+    (case / "video.mp4").write_bytes(b"no film, and never played")
+    (case / "video.gif").write_bytes(b"the film again")
+    (case / "video.png").write_bytes(bytes.fromhex(pixel))
     (case / "files").mkdir()
     (case / "files" / "offered.png").write_bytes(b"a download of the page")
     page, seen = await open_report(write_report(tmp_path, ABOUT, [case]))
@@ -283,9 +285,10 @@ async def test_films_and_pictures_beside_the_report_are_shown_and_nothing_else_i
     picture = page.locator(".step img")
     await picture.scroll_into_view_if_needed()
     await page.wait_for_function("document.querySelector('.step img').naturalWidth === 1")
-    assert seen == [f"request {(case / 'step-1.png').as_uri()}"]
+    pictures = [f"request {(case / name).as_uri()}" for name in ("step-1.png", "video.png")]
+    assert sorted(seen) == pictures
     assert await page.locator("video").evaluate("film => decodeURI(film.src)") == (
-        f"file://{case}/run.mp4".replace("#", "%23")
+        f"file://{case}/video.mp4".replace("#", "%23")
     )
     assert await page.locator("figure.medium").count() == 2
 
