@@ -156,7 +156,7 @@ class Incidents:
 
     def _on_download(self, download: Download) -> None:
         self._arrived += 1
-        name = clean_name(self._file_name(download.suggested_filename))
+        name = clean_name(self._file_name(clean_name(download.suggested_filename)))
         if self._downloads is None:
             self._add(f'The page offered the file "{name}"; it was not saved.')
         else:

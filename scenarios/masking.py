@@ -179,6 +179,9 @@ def _escaped(text: str) -> Iterator[str]:
     yield html.escape(text)
     yield html.escape(text, quote=False)
     yield html.escape(text).replace("&#x27;", "&#39;")
+    # As a file name, where browsers and we leave out what no file can be called.
+    if sum(map(str.isalnum, text)) >= SHORT:
+        yield re.sub(r"[^\w .()+-]", "_", text)
 
 
 def _percent(text: str) -> Iterator[str]:

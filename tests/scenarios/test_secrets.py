@@ -14,8 +14,7 @@ SECRET = 'c0rr3ct/h0rse+"batt€ry"'
 ENCODED = base64.b64encode(SECRET.encode()).decode()
 KEY = "zz-UNKNOWNVENDOR-0123456789abcdef"
 
-PAGE = (
-    """<!doctype html><meta charset="utf-8"><title>Log in</title><script>
+PAGE = """<!doctype html><meta charset="utf-8"><title>Log in</title><script>
 let known = '';
 const tool = (name, execute) =>
   document.modelContext.registerTool({ name, description: `${name} {PASS}`, execute });
@@ -26,7 +25,7 @@ tool('log_in', ({ password }) => {
   history.replaceState({}, '', `?password=${encodeURIComponent(password)}`);
   return JSON.stringify({
     said: `Your password is ${password}, ${encoded(password)}, ${encodeURIComponent(password)}`,
-    apiKey: '%s', nested: [{ card_number: '4000 0000 0000 0002', note: 'ok' }], max_tokens: 512,
+    apiKey: 'KEY', nested: [{ card_number: '4000 0000 0000 0002', note: 'ok' }], max_tokens: 512,
   });
 });
 tool('fail', () => { throw new Error(`no ${'x'.repeat(460)} ${known}`); });
@@ -38,9 +37,7 @@ tool('keep', () => {
   return new Promise(done => setTimeout(done, 500, 'kept'));
 });
 tool('echo', ({ text }) => `You said ${text}`);
-</script>"""
-    % KEY
-)
+</script>""".replace("KEY", KEY)
 
 TASK = "Log in with {PASS} at {PLACE}"
 
