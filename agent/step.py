@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
+from webmcp_agent.agent.arguments import checked_args, constraint_of
 from webmcp_agent.agent.corrections import (
     claims_success,
     echoes,
@@ -32,7 +33,7 @@ from webmcp_agent.agent.racing import StopPressed, TooLate, race
 from webmcp_agent.agent.ranking import in_settled_order, rank_tools
 from webmcp_agent.agent.repair import problem_text, unknown_tool
 from webmcp_agent.agent.repetition import Repetition
-from webmcp_agent.agent.request import AgentDefinition, AgentRunRequest
+from webmcp_agent.agent.request import AgentDefinition, AgentRunRequest, CallPart
 from webmcp_agent.agent.schema import read_schema
 from webmcp_agent.agent.stream import (
     AgentStreamPart,
@@ -44,7 +45,7 @@ from webmcp_agent.agent.stream import (
 )
 from webmcp_agent.agent.tool_calls import ParsedReply, parse_tool_calls, visible_text, write_call
 from webmcp_agent.agent.trace import TraceCallback, TraceEvent, TraceType
-from webmcp_agent.agent.validation import InvalidArgs, ValidArgs, validate_args
+from webmcp_agent.agent.validation import InvalidArgs
 from webmcp_agent.agent.wording import (
     APOLOGY,
     EMPTY,
@@ -62,13 +63,7 @@ from webmcp_agent.agent.wording import (
     gist,
     one_line,
 )
-from webmcp_agent.agent.wrappers import (
-    flat_tool,
-    sent_args,
-    shown_schema,
-    wrapper_of,
-    written_args,
-)
+from webmcp_agent.agent.wrappers import flat_tool, wrapper_of, written_args
 from webmcp_agent.browser.tools import JsonObject, PageContext, PageTool, ToolFail, ToolOk
 from webmcp_agent.providers.abort import AbortController, AbortSignal
 from webmcp_agent.providers.base import (
@@ -78,7 +73,6 @@ from webmcp_agent.providers.base import (
     GenerateResult,
     LocalProvider,
     PromptParts,
-    ToolConstraint,
     Usage,
     call_format_of,
 )
@@ -87,6 +81,8 @@ from webmcp_agent.providers.errors import NotReady, PromptTooLong
 TOOLS_LIMIT_MS = 10_000
 PAGE_LIMIT_MS = 2_000
 FITS_LIMIT_MS = 10_000
+CHOICES_FROM = 5
+"""Newest answers from which the options of products are taken."""
 TRACED_ANSWER = 100_000
 """Characters of an answer that the trace keeps."""
 
@@ -146,6 +142,8 @@ class Run:
     """Names of the tools shown so far, in the order in which they are shown."""
     results: list[str] = field(default_factory=list[str])
     """Every answer, oldest first."""
+    values: list[JsonValue] = field(default_factory=list[JsonValue])
+    """Every answer of this run as a value, oldest first."""
     failure: tuple[str, str] | None = None
     """Name and error of the newest call, when it failed."""
     offer: Offer = field(default_factory=lambda: Offer({}, {}, None))
@@ -321,7 +319,7 @@ class Run:
                         messages=prompt.messages,
                         tools=prompt.tools,
                         signal=AbortSignal.any([self.req.signal, own.signal]),
-                        constraints=tuple(_constraint(tool, self.ask) for tool in shown),
+                        constraints=tuple(constraint_of(tool, self.ask) for tool in shown),
                     )
                 ),
                 self.req.signal,
@@ -361,7 +359,7 @@ class Run:
         checked: list[tuple[PageTool, JsonObject]] = []
         for call in reply.calls:
             tool = self.offer.tools[call.name]
-            valid = _validated(tool, call.args)
+            valid = checked_args(tool, call.args, self._answers)
             if valid.changes or valid.warnings:
                 self.trace(
                     "args",
@@ -373,6 +371,16 @@ class Run:
                 return _Problem("invalid-args", problem_text(valid.message))
             checked.append((tool, valid.args))
         return checked
+
+    def _answers(self) -> list[JsonValue]:
+        """What the page answered last, in this run or before it."""
+        earlier = [
+            part.value
+            for message in self.req.messages
+            for part in message.parts
+            if isinstance(part, CallPart)
+        ]
+        return [*earlier, *self.values][-CHOICES_FROM:]
 
     def _correction(self, text: str, prompt: PromptParts) -> tuple[str, str] | None:
         """What is wrong with a plain reply, as (kind, text to send back)."""
@@ -417,6 +425,8 @@ class Run:
             own.abort("the call is over")
         if isinstance(answer, ToolFail):
             answer = replace(answer, message=one_line(clean(answer.message), 500))
+        else:
+            self.values.append(answer.value)
         outcome = "ok" if isinstance(answer, ToolOk) else answer.code
         data: JsonObject = {"name": tool.name, "args": args, "outcome": outcome}
         if isinstance(answer, ToolOk) and len(answer.text) > RESULT_LIMIT:
@@ -530,22 +540,6 @@ async def _awaited(
 ) -> Sequence[PageTool]:
     found = tools()
     return await found if inspect.isawaitable(found) else found
-
-
-def _constraint(tool: PageTool, ask: str) -> ToolConstraint:
-    wrapped = wrapper_of(tool.input_schema) is not None
-    # What is shown of a wrapped tool depends on the request: no fingerprint stands for it.
-    return ToolConstraint(tool.name, shown_schema(tool, ask), "" if wrapped else tool.fingerprint)
-
-
-def _validated(tool: PageTool, args: JsonObject) -> ValidArgs | InvalidArgs:
-    """The arguments as the page takes them; what is wrong is told in the form that was written."""
-    sent = sent_args(tool, args)
-    valid = validate_args(tool, sent)
-    if sent is args or isinstance(valid, ValidArgs):
-        return valid
-    told = validate_args(flat_tool(tool), args)
-    return told if isinstance(told, InvalidArgs) else valid
 
 
 def _usage(usage: Usage | None) -> JsonValue:
