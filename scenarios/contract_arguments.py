@@ -32,6 +32,7 @@ from webmcp_agent.scenarios.contract_shapes import (
     ShapeKind,
     first_of,
     ordered_names,
+    refusing,
 )
 
 Level = Literal["breaking", "compatible", "cosmetic"]
@@ -70,7 +71,7 @@ def argument_changes(old: PageTool, new: PageTool) -> list[Finding]:
         text = "the input schema changed, and is too large to be compared"
         return [Finding("breaking", "schema-changed", "", text, "any call")]
     comparison = _Comparison(*sides)
-    comparison.compare("", sides[0].node, sides[1].node, frozenset())
+    comparison.compare("", sides[0].node, sides[1].node)
     found = comparison.found
     for odd in sides[1].left_out:
         if odd not in sides[0].left_out:
@@ -109,18 +110,19 @@ class _Comparison:
         self._old = old
         self._new = new
         self._proof = Inclusion(old, new)
+        self._above: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+        """The places that are being compared, the whole schema first."""
+        self._again: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
+        """Those of them that were met again inside themselves."""
 
-    def compare(
-        self,
-        at: str,
-        old: Node,
-        new: Node,
-        above: frozenset[tuple[tuple[int, ...], tuple[int, ...]]],
-    ) -> None:
+    def compare(self, at: str, old: Node, new: Node) -> None:
         """Add what changed at a place and inside it."""
-        key = (tuple(map(id, old)), tuple(map(id, new)))
-        if key in above or len(above) > _DEPTH:
+        key = (_identities(self._old, old), _identities(self._new, new))
+        if key in self._above or len(self._above) > _DEPTH:
+            self._again |= {key} & {*self._above}
             return
+        self._above.append(key)
+        beside, self._again = self._again, set()
         first = len(self.found)
         try:
             before, after = self._old.alternatives(old), self._new.alternatives(new)
@@ -128,12 +130,23 @@ class _Comparison:
             before, after = [], []
         if before and after:
             self._texts(at, before, after)
-            self._facets(at, before, after, above | {key})
+            self._facets(at, before, after)
+        self._above.pop()
+        self._again.discard(key)
+        self._as_a_whole(at, old, new, first)
+        self._again |= beside
+
+    def _as_a_whole(self, at: str, old: Node, new: Node, first: int) -> None:
+        """Hold what was found at and below a place, from `first` on, against the proof."""
         holds = self._proof.holds(old, new)
         here = self.found[first:]
         if holds:
             self.found[first:] = [f for f in here if f.level != "breaking" or f.told]
-        elif not any(f.level == "breaking" and f.kind != "default-changed" for f in here):
+        if self._again:  # whether it holds is told by the place that it is again
+            return
+        if not holds and not any(
+            f.level == "breaking" and f.kind != "default-changed" for f in here
+        ):
             text = f"{_subject(at)} may take less than before: its rules changed"
             self.found.append(Finding("breaking", "narrowed", at, text, _calls_with(at)))
         if not here and holds and not Inclusion(self._new, self._old).holds(new, old):
@@ -143,13 +156,7 @@ class _Comparison:
     def _add(self, level: Level, kind: str, at: str, text: str, affects: str = "") -> None:
         self.found.append(Finding(level, kind, at, text, affects))
 
-    def _facets(
-        self,
-        at: str,
-        before: list[Shape],
-        after: list[Shape],
-        above: frozenset[tuple[tuple[int, ...], tuple[int, ...]]],
-    ) -> None:
+    def _facets(self, at: str, before: list[Shape], after: list[Shape]) -> None:
         self._kinds(at, before, after)
         # A choice between one thing and null is that thing.
         mains = [[shape for shape in each if shape.kinds != NOTHING] for each in (before, after)]
@@ -159,9 +166,9 @@ class _Comparison:
             self._rules(at, old, new)
             self._written_rules(at, old, new)
             if "array" in old.kinds & new.kinds and not old.prefix and not new.prefix:
-                self.compare(f"{at}[]", old.item(0), new.item(0), above)
+                self.compare(f"{at}[]", old.item(0), new.item(0))
         if any("object" in s.kinds for s in before) and any("object" in s.kinds for s in after):
-            self._parameters(at, before, after, above)
+            self._parameters(at, before, after)
 
     def _kinds(self, at: str, before: list[Shape], after: list[Shape]) -> None:
         old_values, new_values = _values(before), _values(after)
@@ -277,13 +284,7 @@ class _Comparison:
                     "compatible", "rule-gone", at, f"{_subject(at)}: the rule {group[0]!r} is gone"
                 )
 
-    def _parameters(
-        self,
-        at: str,
-        before: list[Shape],
-        after: list[Shape],
-        above: frozenset[tuple[tuple[int, ...], tuple[int, ...]]],
-    ) -> None:
+    def _parameters(self, at: str, before: list[Shape], after: list[Shape]) -> None:
         before = [shape for shape in before if "object" in shape.kinds]
         after = [shape for shape in after if "object" in shape.kinds]
         names = [ordered_names(each) for each in (before, after)]
@@ -318,7 +319,7 @@ class _Comparison:
             for name in names[0]:
                 if name not in gone:
                     pair = before[0].member(name), after[0].member(name)
-                    self.compare(_join(at, name), *pair, above)
+                    self.compare(_join(at, name), *pair)
         if [n for n in names[0] if n in names[1]] != [n for n in names[1] if n in names[0]]:
             where = f" of {at}" if at else ""
             self._add(
@@ -348,6 +349,15 @@ class _Comparison:
             affects = f"calls without {_name(at)}" if level == "breaking" else ""
             finding = Finding(level, f"{keyword}-changed", at, text, affects, told=True)
             self.found.append(finding)
+
+
+def _identities(side: Side, node: Node) -> tuple[int, ...]:
+    """What a place is, however often it is referred to."""
+    targets = (
+        side.target(each) if isinstance(each, dict) and refusing(each).keys() == {"$ref"} else each
+        for each in node
+    )
+    return tuple(map(id, targets))
 
 
 def _subject(at: str) -> str:

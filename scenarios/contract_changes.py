@@ -195,7 +195,7 @@ def _likeness(old: PageTool, new: PageTool) -> float:
     in_words = _ratio(words(old.description), words(new.description))
     in_name = max(_ratio(words(old.name), words(new.name)), _ratio(old.name, new.name) - 0.2)
     if same_arguments:
-        return max(in_words, in_name)
+        return max(in_words, in_name) + min(in_words, in_name) / 10
     # With other arguments only a text that is the same, or nearly so, tells.
     return in_words - 0.3
 
