@@ -370,8 +370,8 @@ async def test_lines_of_the_cart_are_added_changed_and_removed(open_shop: OpenSh
         "Trail Runner 2, Blue / 42",
         "Brass Pen",
     ]
-    await put(tools, line(BLUE_42, 0))
-    assert await cart(tools) == [["Brass Pen", 2]]
+    await put(tools, line(again["line_items"][0]["id"], 0))
+    assert await cart(tools) == [["Brass Pen", 2]], "the id of a line means its variant"
     emptied = await value(tools, "cancel_cart")
     assert emptied["line_items"] == []
     assert await cart(tools) == []

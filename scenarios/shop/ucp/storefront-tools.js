@@ -93,9 +93,9 @@ const CART = object({
 const number = (value) =>
   typeof value === "string" && value.trim() ? Number(value) : value;
 
-// What a line of update_cart means. A product with options is not enough: the variants are told.
+// What a line of update_cart means; the id of a line means its variant. A product with options is not enough: the variants are told.
 const readLine = ({ item, id, quantity } = {}) => {
-  const asked = item?.id ?? String(id ?? "").replace("CartLine", "ProductVariant");
+  const asked = String(item?.id ?? id ?? "").replace("CartLine", "ProductVariant");
   const found = findById(asked);
   if (!found) {
     throw new Refusal(
