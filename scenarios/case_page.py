@@ -1,12 +1,13 @@
 """The page of a case: a fresh browser context, the case's own policy, and its setup calls made."""
 
+import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
 from playwright.async_api import Browser
 
-from webmcp_agent.browser.launch import open_page
+from webmcp_agent.browser.launch import open_chromium, open_page
 from webmcp_agent.browser.page_tools import PageTools
 from webmcp_agent.browser.policy import Mode, Policy
 from webmcp_agent.browser.tools import StopSignal, ToolFail
@@ -20,6 +21,33 @@ _MODES: tuple[Mode, ...] = ("ask", "yes", "all")
 
 class CannotJudge(ScenarioError):
     """A case could not be held as it is meant; the message says why."""
+
+
+class SharedChromium:
+    """The Chromium of many cases: started for the first one, and again after a crash."""
+
+    def __init__(self, settings: PageSettings, browser: Browser | None = None) -> None:
+        """`browser` is somebody else's, who closes it."""
+        self._settings = settings
+        self._browser = browser
+        self._opening = asyncio.Lock()
+        self._stack = AsyncExitStack()
+
+    async def browser(self) -> Browser:
+        """The running browser.
+
+        Raises: `NoBrowser`."""
+        async with self._opening:
+            if self._browser is None or not self._browser.is_connected():
+                settings = self._settings
+                self._browser = await self._stack.enter_async_context(
+                    open_chromium(browser=settings.browser, headed=settings.headed)
+                )
+            return self._browser
+
+    async def close(self) -> None:
+        """Close what was started here."""
+        await self._stack.aclose()
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ All cases share one model and one Chromium; each has a browser context of its ow
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, ExitStack, aclosing, asynccontextmanager, closing
+from contextlib import ExitStack, aclosing, asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
@@ -18,13 +18,12 @@ from webmcp_agent.agent.request import ChatMessage, RunRequest
 from webmcp_agent.agent.stream import AgentStreamPart, RunError
 from webmcp_agent.agent.trace import TraceEvent
 from webmcp_agent.browser.errors import BrowserError
-from webmcp_agent.browser.launch import open_chromium
 from webmcp_agent.browser.page_tools import PageTools
 from webmcp_agent.browser.tools import JsonObject, ToolSource
 from webmcp_agent.providers.abort import AbortSignal
 from webmcp_agent.providers.base import LocalProvider
 from webmcp_agent.scenarios.case_models import CaseModels
-from webmcp_agent.scenarios.case_page import CannotJudge, open_case_page
+from webmcp_agent.scenarios.case_page import CannotJudge, SharedChromium, open_case_page
 from webmcp_agent.scenarios.causes import Cause, cause_of
 from webmcp_agent.scenarios.errors import ScenarioError
 from webmcp_agent.scenarios.masking import Masker
@@ -55,7 +54,9 @@ class CaseResult:
     folder: Path | None = None
     """Where its parts and its trace were written."""
     model: str | None = None
-    """What a replay leaves out."""
+    """None for a replay."""
+    notes: tuple[Failure, ...] | None = None
+    """Of a replay: what was not as it had been, and did no harm."""
 
     @property
     def calls(self) -> tuple[MadeCall, ...]:
@@ -106,6 +107,7 @@ class CaseResult:
                 "completion": spent.completion_tokens,
             },
             "out": None if self.folder is None else str(self.folder),
+            **({} if self.notes is None else {"drift": [note.to_json() for note in self.notes]}),
         }
 
 
@@ -125,13 +127,11 @@ class CaseRunner:
         self._models = models
         self._settings = settings
         self._url = url
-        self._browser = browser
-        self._opening = asyncio.Lock()
-        self._stack = AsyncExitStack()
+        self._chromium = SharedChromium(settings.page, browser)
 
     async def close(self) -> None:
         """Close the browser that it got for itself."""
-        await self._stack.aclose()
+        await self._chromium.close()
 
     async def model_of(self, case: Case) -> LocalProvider:
         """The loaded model of a case.
@@ -149,7 +149,7 @@ class CaseRunner:
         raises when it cannot be had; all else that goes wrong is in the result."""
         start = case.start or self._url
         provider = await self.model_of(case)
-        browser = None if start is None else await self._chromium()
+        browser = None if start is None else await self._chromium.browser()
         masker = self._settings.page.given.masker
         with ExitStack() as stack:
             files = None
@@ -163,7 +163,7 @@ class CaseRunner:
                     result = await self._judged(talk, source)
             except (ScenarioError, BrowserError) as exc:
                 result = talk.result([Failure("error", "error", str(exc))])
-            result = _without_secrets(result, masker)
+            result = without_secrets(result, masker)
             if files is not None:
                 files.summary(result.to_json())
             return result
@@ -182,15 +182,6 @@ class CaseRunner:
             return
         async with open_case_page(case, start, browser, self._settings.page, signal) as tools:
             yield tools
-
-    async def _chromium(self) -> Browser:
-        async with self._opening:
-            if self._browser is None or not self._browser.is_connected():
-                page = self._settings.page
-                self._browser = await self._stack.enter_async_context(
-                    open_chromium(browser=page.browser, headed=page.headed)
-                )
-            return self._browser
 
     async def _judged(self, talk: "_Talk", source: ToolSource) -> CaseResult:
         limit_ms = talk.case.timeout_ms
@@ -309,7 +300,11 @@ class _Talk:
         )
 
 
-def _without_secrets(result: CaseResult, masker: Masker) -> CaseResult:
+def _masked(failures: tuple[Failure, ...], masker: Masker) -> tuple[Failure, ...]:
+    return tuple(replace(each, message=masker.text(each.message)) for each in failures)
+
+
+def without_secrets(result: CaseResult, masker: Masker) -> CaseResult:
     """The result as it may be shown and written; it is judged already."""
     outcome = result.outcome
     calls = [
@@ -318,9 +313,8 @@ def _without_secrets(result: CaseResult, masker: Masker) -> CaseResult:
     ]
     return replace(
         result,
-        failures=tuple(
-            replace(failure, message=masker.text(failure.message)) for failure in result.failures
-        ),
+        failures=_masked(result.failures, masker),
+        notes=None if result.notes is None else _masked(result.notes, masker),
         outcome=replace(
             outcome,
             calls=tuple(replace(call, value=masker.value(call.value)) for call in calls),

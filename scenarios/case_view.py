@@ -60,6 +60,9 @@ class CaseView:
         for failure in result.failures:
             said = f"{failure.check}: {failure.message}" if not result.is_error else failure.message
             self._console.print(Text(f"      {shortened(printable(said), REASON_LENGTH)}"))
+        for note in result.notes or ():
+            told = shortened(printable(note.message), REASON_LENGTH)
+            self._console.print(Text(f"      note: {told}", style="dim"))
         if result.failures and not result.is_error:
             calls = ", ".join(call_text(call.tool, call.args) for call in result.calls)
             shown = shortened(calls, CALLS_LENGTH) if calls else "none"

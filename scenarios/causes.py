@@ -22,6 +22,7 @@ Cause = Literal[
     "page-fault",
     "wrong-answer",
     "wrong-page",
+    "drift",
     "not-judged",
 ]
 
@@ -41,6 +42,12 @@ _OF_KIND: dict[FailureKind, Cause] = {
     "wrong-answer": "wrong-answer",
     "wrong-page": "wrong-page",
     "wrong-url": "wrong-page",
+    "call-failed": "page-fault",
+    "tool-gone": "drift",
+    "value-gone": "drift",
+    "result-drift": "drift",
+    "page-drift": "drift",
+    "tool-drift": "drift",
 }
 """Every kind of failure, the most telling first."""
 

@@ -402,7 +402,8 @@ def hold(
     if any(str(path).startswith("attacks:") for path in paths):
         from webmcp_agent.scenarios.attack_suite import hold_attacks
 
-        _exit(hold_attacks, [str(path) for path in paths], settings, repeat, out, json)
+        names = [str(path) for path in paths]
+        _exit(hold_attacks, names, settings, repeat, out, report, json)
     holding = Holding(
         url=url,
         repeats=repeat,
@@ -413,6 +414,45 @@ def hold(
         as_json=json,
     )
     _exit(hold_cases, paths, settings, holding)
+
+
+@app.command()
+def replay(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE…",
+            help="Eval files (*.json), scenario files (*.scenario.yaml), the folder of a run, "
+            "or folders of them.",
+        ),
+    ],
+    browser: Browser = None,
+    headed: Headed = False,
+    origin: Origins = None,
+    yes: Yes = None,
+    allow: Allow = None,
+    deny: Deny = None,
+    policy: PolicyFile = None,
+    var: Var = None,
+    secret: Secret = None,
+    url: CaseUrl = None,
+    workers: Workers = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Keep all results, and the parts of each."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make the calls of a file or of a recorded run again, without a model."""
+    from webmcp_agent.scenarios.replay_command import replay_files
+    from webmcp_agent.scenarios.runner import RunSettings
+    from webmcp_agent.scenarios.testing import Holding
+
+    page = _page_settings(
+        browser, None, headed, origin, yes, allow, deny, policy=policy, var=var, secret=secret
+    )
+    holding = Holding(url=url, workers=workers, out=out, as_json=json)
+    _exit(replay_files, files, RunSettings(page=page), holding)
 
 
 @app.command()

@@ -16,6 +16,9 @@ from webmcp_agent.browser.tools import JsonObject
 from webmcp_agent.scenarios.matching import Matcher, Matchers, OrText, mismatch, shown
 from webmcp_agent.scenarios.outcome import Failure, FailureKind, MadeCall
 
+PENDING_FORM = "pending form submission"
+"""What webmcp-evals files call the result of a form that waits for the person."""
+
 MOST_IN_ANY_ORDER = 12
 """Members of a group in any order: all their orders are tried."""
 
@@ -42,7 +45,7 @@ class ExpectedCall(_Expected):
             return "wrong-tool", f"{call.tool} was called instead of {self.tool}"
         if (wrong := self._wrong_args(call.args)) is not None:
             return wrong
-        if "result" in self.model_fields_set and call.outcome != "ok":
+        if "result" in self.model_fields_set and call.outcome not in ("ok", "needs-user"):
             return "wrong-result", f"{self.tool} ended with {call.outcome}: {call.text}"
         if "result" in self.model_fields_set:
             wrongs = [mismatch(self.result, value, "the result") for value in _readings(call)]
@@ -223,6 +226,8 @@ _NEARER: tuple[FailureKind, ...] = (
 
 def _readings(call: MadeCall) -> list[JsonValue]:
     """A result as value, as text, and as what the text is in JSON: a page may give any of them."""
+    if call.outcome == "needs-user":
+        return [PENDING_FORM, call.text]
     readings: list[JsonValue] = [call.value, call.text]
     try:
         readings.append(json.loads(call.text))

@@ -6,6 +6,7 @@ later one.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
@@ -52,6 +53,13 @@ class Start(BaseModel):
     start: str
     """As it was written; a local file or folder with its whole path."""
     setup: list[tuple[str, dict[str, JsonValue]]] = []
+
+    @staticmethod
+    def at(address: str) -> "Start":
+        """A start as a person wrote it on the command line."""
+        if address.startswith(("http:", "https:", "file:", "shop:", "data:", "about:")):
+            return Start(start=address)
+        return Start(start=str(Path(address).expanduser().absolute()))
 
     def to_json(self) -> JsonObject:
         """The start as a JSON object."""

@@ -35,7 +35,14 @@ FailureKind = Literal[
     "too-many-steps",
     "timeout",
     "error",
+    "tool-gone",
+    "call-failed",
+    "value-gone",
+    "result-drift",
+    "page-drift",
+    "tool-drift",
 ]
+"""The last six are of a replay: the page is not what it was."""
 
 
 @dataclass(frozen=True, slots=True)

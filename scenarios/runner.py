@@ -35,6 +35,7 @@ from webmcp_agent.providers.detection import provider_from_name
 from webmcp_agent.providers.errors import ModelUnavailable
 from webmcp_agent.scenarios.film import Film, FilmSettings
 from webmcp_agent.scenarios.given import Given
+from webmcp_agent.scenarios.offered import Listing, Start, WatchedTools
 from webmcp_agent.scenarios.report import RunFolder
 from webmcp_agent.scenarios.serve import resolve_start
 
@@ -179,9 +180,18 @@ class Session:
     """A page and a model, ready for requests."""
 
     def __init__(
-        self, tools: PageTools, provider: LocalProvider, model: str, settings: RunSettings
+        self,
+        tools: PageTools,
+        provider: LocalProvider,
+        model: str,
+        settings: RunSettings,
+        start: str | None = None,
     ) -> None:
+        """`start`: the address as the person wrote it, for the run folder."""
         self.tools = tools
+        self._start = start
+        self._folder: RunFolder | None = None
+        self._watched = WatchedTools(tools, self._offered)
         self.provider = provider
         self.model = model
         """What runs, and where, in words for people."""
@@ -203,6 +213,16 @@ class Session:
     def _traced(self, event: TraceEvent) -> None:
         if self._trace is not None:
             self._trace(event)
+
+    def _offered(self, listing: Listing) -> None:
+        if self._folder is not None:
+            self._folder.page(listing.told().to_json())
+
+    def _write_to(self, folder: RunFolder | None) -> None:
+        """From now on what the page offers goes there."""
+        if folder is not self._folder and folder is not None and self._start is not None:
+            folder.page(Start.at(self._start).to_json())
+        self._folder = folder
 
     async def run(
         self,
@@ -227,7 +247,8 @@ class Session:
             on_trace(replace(event, data=masker.members(event.data)))
 
         self._trace = traced
-        request = RunRequest(messages, self.tools, signal, agent)
+        self._write_to(folder)
+        request = RunRequest(messages, self._watched, signal, agent)
         parts, shown = list[AgentStreamPart](), list[AgentStreamPart]()
         began = time.perf_counter()
         async with aclosing(self.adapter.run(request)) as stream:
@@ -305,7 +326,7 @@ async def open_session(
     )
     try:
         async with open_tools(url, settings.page, approve=approve) as tools:
-            yield Session(tools, provider, await loading, settings)
+            yield Session(tools, provider, await loading, settings, url)
     finally:
         own.abort("the session ends")
         if not loading.done():

@@ -3,14 +3,14 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
+from typing import Generic, TypeVar
 
 from webmcp_agent.browser.tools import JsonObject
-from webmcp_agent.providers.abort import AbortSignal
-from webmcp_agent.scenarios.case_run import CaseResult, CaseRunner, open_case_runner
+from webmcp_agent.scenarios.case_run import CaseResult, open_case_runner
 from webmcp_agent.scenarios.case_view import CaseView
 from webmcp_agent.scenarios.console import Progress, progress_console, results_console, write_json
 from webmcp_agent.scenarios.errors import WrongUsage
@@ -57,11 +57,19 @@ class Holding:
         return self.out or self.report
 
 
+Work = TypeVar("Work")
+
+
 @dataclass(frozen=True, slots=True)
-class _Job:
+class Job(Generic[Work]):
+    """One repeat of a case."""
+
+    work: Work
+    """What is to be done: the case itself, or what was made of it."""
     case: Case
     repeat: int
     folder: Path | None
+    """Where its parts go."""
 
 
 async def hold_cases(
@@ -79,50 +87,55 @@ async def hold_cases(
         )
     given = settings.page.given
     cases = cases_of(paths, given.variables, secrets=given.secrets)
-    jobs = _jobs(cases, holding)
-    progress = Progress(progress_console())
-    view = CaseView(results_console(), progress, len(jobs), holding.repeats)
-    signal = interrupt.setup.signal
-    with contextlib.closing(_Kept(view, settings, holding)) as kept_results:
-        try:
-            async with open_case_runner(
-                settings, told=progress, signal=signal, url=holding.url
-            ) as runner:
-                await _hold(runner, jobs, holding.workers, signal, view, kept_results)
-        except asyncio.CancelledError:
-            kept_results.counted(earlier)
-            raise
-        finally:
-            progress.done()
-        kept_results.counted(earlier)
-        return ALL_PASSED if kept_results.tallies.all.all_passed else NOT_ALL_PASSED
-
-
-def _jobs(cases: Sequence[Case], holding: Holding) -> list[_Job]:
-    return [
-        _Job(case, repeat, None if holding.kept is None else holding.kept / name)
+    jobs = [
+        Job(case, case, repeat, None if holding.out is None else holding.out / name)
         for case, names in zip(cases, folder_names(cases, holding.repeats), strict=True)
         for repeat, name in enumerate(names, 1)
     ]
+    progress = Progress(progress_console())
+    signal = interrupt.setup.signal
+    try:
+        async with open_case_runner(
+            settings, told=progress, signal=signal, url=holding.url
+        ) as runner:
+            # What cannot be had is told before the first case.
+            for case in cases:
+                await runner.model_of(case)
+
+            async def hold(job: Job[Case]) -> CaseResult:
+                return await runner.run(job.work, signal, repeat=job.repeat, folder=job.folder)
+
+            return await hold_jobs(jobs, hold, settings, holding, earlier, progress)
+    finally:
+        progress.done()
 
 
-async def _hold(
-    runner: CaseRunner,
-    jobs: Sequence[_Job],
-    workers: int,
-    signal: AbortSignal,
-    view: CaseView,
-    kept: "_Kept",
-) -> None:
-    # What cannot be had is told before the first case.
-    for case in {id(job.case): job.case for job in jobs}.values():
-        await runner.model_of(case)
+async def hold_jobs(
+    jobs: Sequence[Job[Work]],
+    hold: Callable[[Job[Work]], Awaitable[CaseResult]],
+    settings: RunSettings,
+    holding: Holding,
+    earlier: Sequence[CaseRecord] | None = None,
+    progress: Progress | None = None,
+) -> int:
+    """Do all jobs, several at a time, and tell how they ended, one after another and together."""
+    progress = progress or Progress(progress_console())
+    view = CaseView(results_console(), progress, len(jobs), holding.repeats)
 
-    async def hold(job: _Job) -> CaseResult:
+    async def work(job: Job[Work]) -> CaseResult:
         view.begins(job.case, job.repeat)
-        return await runner.run(job.case, signal, repeat=job.repeat, folder=job.folder)
+        return await hold(job)
 
-    await in_parallel(jobs, workers, hold, kept.add)
+    with contextlib.closing(_Kept(view, settings, holding)) as kept:
+        try:
+            await in_parallel(jobs, holding.workers, work, kept.add)
+        except asyncio.CancelledError:
+            kept.counted(earlier)
+            raise
+        finally:
+            progress.done()
+        kept.counted(earlier)
+        return ALL_PASSED if kept.tallies.all.all_passed else NOT_ALL_PASSED
 
 
 @dataclass(slots=True)
