@@ -126,12 +126,20 @@ const cartView = (shop) => {
   }
   const paid = shop.sums();
   return [
-    element("ul", { class: "lines", "aria-label": "Products in the cart" }, ...lines.map((line) => lineOf(line, shop.setQuantity))),
+    element(
+      "ul",
+      { class: "lines", "aria-label": "Products in the cart" },
+      ...lines.map((line) => lineOf(line, shop.setQuantity)),
+    ),
     element(
       "section",
       { class: "summary", "aria-label": "Summary" },
       couponForm(paid.coupon, shop),
-      sumList([["Products", price(paid.subtotal)], ...couponRows(paid), ["Total", price(paid.total)]]),
+      sumList([
+        ["Products", price(paid.subtotal)],
+        ...couponRows(paid),
+        ["Total", price(paid.total)],
+      ]),
       element("p", { class: "quiet" }, "Delivery is chosen at the checkout, free from €75."),
       element("a", { class: "button main", href: "checkout.html" }, "Go to checkout"),
     ),

@@ -75,9 +75,7 @@ const limitOf = (limit = PAGE_SIZE) => {
 
 const categoriesOf = (names, messages) => {
   const known = names.map((name) =>
-    CATEGORIES.find(
-      (each) => plain(each.name) === plain(name) || each.id === plain(name),
-    ),
+    CATEGORIES.find((each) => plain(each.name) === plain(name) || each.id === plain(name)),
   );
   const unknown = names.filter((_, index) => !known[index]);
   if (unknown.length) {
@@ -91,7 +89,10 @@ const categoriesOf = (names, messages) => {
 
 const nothingFound = (query, { min, max }, found) => {
   if (!found) return `Nothing matches ${JSON.stringify(query)}.`;
-  const limits = [min !== undefined && `from ${price(min)}`, max !== undefined && `up to ${price(max)}`]
+  const limits = [
+    min !== undefined && `from ${price(min)}`,
+    max !== undefined && `up to ${price(max)}`,
+  ]
     .filter(Boolean)
     .join(" ");
   const hint = max < 1000 ? " Prices are in minor units: 10000 is €100.00." : "";
@@ -147,10 +148,7 @@ export const lookupCatalog = (request) => {
     for (const each of resolved.filter((one) => one.product === product)) {
       const variant = each.variant ?? featuredFirst(variantsOf(product))[0];
       const inputs = asked.get(variant) ?? [];
-      asked.set(variant, [
-        ...inputs,
-        { id: each.id, match: each.variant ? "exact" : "featured" },
-      ]);
+      asked.set(variant, [...inputs, { id: each.id, match: each.variant ? "exact" : "featured" }]);
     }
     return { product, asked };
   }).filter(({ asked }) => asked.size);

@@ -48,7 +48,12 @@ const showDeliveries = (chosen) => {
   const { total } = store.sums();
   const options = Object.entries(DELIVERIES).map(([way, { name }]) => {
     const cost = deliveryPrice(way, total);
-    return new Option(`${name}: ${cost ? price(cost) : "free"}`, way, way === chosen, way === chosen);
+    return new Option(
+      `${name}: ${cost ? price(cost) : "free"}`,
+      way,
+      way === chosen,
+      way === chosen,
+    );
   });
   form.elements.delivery.replaceChildren(...options);
 };
@@ -58,7 +63,8 @@ const showFields = () => {
   for (const [group, names] of Object.entries(GROUPS)) {
     for (const name of names) {
       const field = form.elements[name];
-      if (field !== document.activeElement) field.value = groups[group][name] ?? field.dataset.first ?? "";
+      if (field !== document.activeElement)
+        field.value = groups[group][name] ?? field.dataset.first ?? "";
     }
   }
   showDeliveries(delivery);
@@ -92,7 +98,9 @@ const show = () => {
 
 const taken = (names) =>
   Object.fromEntries(
-    names.filter((name) => form.elements[name].value.trim()).map((name) => [name, form.elements[name].value.trim()]),
+    names
+      .filter((name) => form.elements[name].value.trim())
+      .map((name) => [name, form.elements[name].value.trim()]),
   );
 
 const keep = (more = {}) =>

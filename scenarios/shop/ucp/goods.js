@@ -119,7 +119,9 @@ const variantsFor = (product, number) => {
     const labels = chosen.map(({ label }) => label);
     return {
       id: `gid://tarnhill/ProductVariant/${41000 + number * 100 + index}`,
-      sku: ["TH", String(number + 1).padStart(2, "0"), String(index + 1).padStart(2, "0")].join("-"),
+      sku: ["TH", String(number + 1).padStart(2, "0"), String(index + 1).padStart(2, "0")].join(
+        "-",
+      ),
       product,
       title: labels.join(" / ") || product.title,
       options: chosen,
@@ -130,7 +132,9 @@ const variantsFor = (product, number) => {
   });
 };
 
-const VARIANTS = new Map(PRODUCTS.map((product, number) => [product, variantsFor(product, number)]));
+const VARIANTS = new Map(
+  PRODUCTS.map((product, number) => [product, variantsFor(product, number)]),
+);
 
 export const allVariants = () => [...VARIANTS.values()].flat();
 
@@ -221,6 +225,11 @@ export const soldOutText = (variant) => {
     return `${said} In stock: ${others.map((each) => each.title).join(", ")}.`;
   }
   const names = rest.map(({ name }) => name.toLowerCase()).join(" and ");
-  const labels = near.map((each) => each.options.slice(1).map(({ label }) => label).join(" / "));
+  const labels = near.map((each) =>
+    each.options
+      .slice(1)
+      .map(({ label }) => label)
+      .join(" / "),
+  );
   return `${said} In ${first.label} there is ${names} ${labels.join(", ")}.`;
 };

@@ -7,7 +7,8 @@ export const POLICIES = [
     link: "shipping_policy",
     title: "Delivery",
     text: "Standard delivery takes 2 to 3 days and costs €4.90, free from €75. Express comes the next day for €9.90. Picking up in the shop in Haarlem is free. We deliver to the Netherlands, Belgium and Germany.",
-    words: "delivery deliver shipping ship express standard pickup pick collect cost free days country countries netherlands belgium germany abroad long arrive",
+    words:
+      "delivery deliver shipping ship express standard pickup pick collect cost free days country countries netherlands belgium germany abroad long arrive",
   },
   {
     id: "returns",
@@ -15,7 +16,8 @@ export const POLICIES = [
     link: "refund_policy",
     title: "Returns and refunds",
     text: "You can send back anything unused within 30 days of its arrival. The way back is free, and the money is yours again within 5 days of our getting the parcel. Worn shoes cannot be returned.",
-    words: "return returns refund money back send exchange days unused worn shoes try size fit cancel",
+    words:
+      "return returns refund money back send exchange days unused worn shoes try size fit cancel",
   },
   {
     id: "warranty",
@@ -57,7 +59,10 @@ const PLAIN_WORDS = new Set(
   ),
 );
 
-const wordsOf = (text) => String(text).toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+const wordsOf = (text) =>
+  String(text)
+    .toLowerCase()
+    .match(/[\p{L}\p{N}]+/gu) ?? [];
 
 /** The policies that a question is about, best first; none when no word of it is known. */
 export const policiesAbout = (question) => {

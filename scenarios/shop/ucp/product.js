@@ -66,9 +66,7 @@ const productParts = () => {
   const held = heldLine(() => lines().find((line) => line.variant === variant)?.quantity);
 
   const show = () => {
-    tile.replaceChildren(
-      picture(product.kind, variant.colours, `Drawing: ${fullTitle(variant)}`),
-    );
+    tile.replaceChildren(picture(product.kind, variant.colours, `Drawing: ${fullTitle(variant)}`));
     cost.textContent = price(variant.price);
     form.replaceChildren(
       ...optionsOf(product).map((option) => optionField(option, variant)),

@@ -3,15 +3,7 @@
 import { asset } from "../dom.js";
 import { price } from "../products.js";
 import { DELIVERIES, deliveryPrice } from "../terms.js";
-import {
-  CURRENCY,
-  address,
-  envelope,
-  info,
-  links,
-  problem,
-  returnPolicy,
-} from "./documents.js";
+import { CURRENCY, address, envelope, info, links, problem, returnPolicy } from "./documents.js";
 import { fullTitle, variantById } from "./goods.js";
 import * as store from "./store.js";
 
@@ -76,7 +68,12 @@ const SHOP_PLACE = {
   type: "business_location",
   id: "haarlem",
   name: "Tarnhill, Haarlem",
-  address: { street_address: "Quay 7", postal_code: "2011 CA", address_locality: "Haarlem", address_country: "NL" },
+  address: {
+    street_address: "Quay 7",
+    postal_code: "2011 CA",
+    address_locality: "Haarlem",
+    address_country: "NL",
+  },
 };
 
 const option = (way, paid) => {
@@ -140,7 +137,10 @@ const said = (status, paid) => {
   if (!store.count()) return [problem("cart_empty", "The cart is empty. Add a product first.")];
   const lacking = store.missing().map(({ group, field, name }) =>
     problem(`missing_${field}`, `The buyer's ${name} is missing.`, {
-      path: group === "buyer" ? `$.buyer.${field}` : `$.fulfillment.methods[0].destinations[0].${field}`,
+      path:
+        group === "buyer"
+          ? `$.buyer.${field}`
+          : `$.fulfillment.methods[0].destinations[0].${field}`,
     }),
   );
   if (status !== "requires_escalation") return lacking;

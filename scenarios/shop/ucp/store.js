@@ -16,7 +16,13 @@ export const PAYMENTS = {
   test_payment: { name: "Test payment", says: "a stand-in: the order is placed, no money moves" },
 };
 
-const NEW_CHECKOUT = { buyer: {}, address: {}, delivery: "standard", payment: "card", waits: false };
+const NEW_CHECKOUT = {
+  buyer: {},
+  address: {},
+  delivery: "standard",
+  payment: "card",
+  waits: false,
+};
 
 const read = () => {
   let kept = {};
@@ -51,7 +57,10 @@ export const count = () => lines().reduce((sum, line) => sum + line.quantity, 0)
 
 /** What the cart costs before delivery. A coupon counts while its conditions hold. */
 export const sums = () => {
-  const subtotal = lines().reduce((sum, { variant, quantity }) => sum + variant.price * quantity, 0);
+  const subtotal = lines().reduce(
+    (sum, { variant, quantity }) => sum + variant.price * quantity,
+    0,
+  );
   const { code } = read();
   const discount = discountOf(code, subtotal);
   return { subtotal, coupon: code, discount, total: subtotal - discount };
@@ -113,7 +122,10 @@ export const changeCart = (changes, codes) => {
     after = held ? after.map((each) => (each === held ? line : each)) : [...after, line];
   }
   after = after.filter((line) => line.quantity);
-  const subtotal = after.reduce((sum, { id, quantity }) => sum + variantById(id).price * quantity, 0);
+  const subtotal = after.reduce(
+    (sum, { id, quantity }) => sum + variantById(id).price * quantity,
+    0,
+  );
   if (codes?.length > 1) {
     throw new Refusal("discount_code_invalid", "Only one coupon can be used at a time.");
   }
@@ -139,8 +151,7 @@ export const add = (variant, quantity) => {
   changeCart([{ variant, quantity: held + quantity }]);
 };
 
-export const emptyCart = () =>
-  changeCart(lines().map(({ variant }) => ({ variant, quantity: 0 })));
+export const emptyCart = () => changeCart(lines().map(({ variant }) => ({ variant, quantity: 0 })));
 
 /** What the checkout knows: buyer, address, delivery, payment, and whether it waits for the buyer. */
 export const checkout = () => ({ ...NEW_CHECKOUT, ...read().checkout });

@@ -90,10 +90,10 @@ const CART = object({
   }),
 });
 
-const number = (value) =>
-  typeof value === "string" && value.trim() ? Number(value) : value;
+const number = (value) => (typeof value === "string" && value.trim() ? Number(value) : value);
 
-// What a line of update_cart means; the id of a line means its variant. A product with options is not enough: the variants are told.
+// What a line of update_cart means; the id of a line means its variant. A product with options is not
+// enough: the variants are told.
 const readLine = ({ item, id, quantity } = {}) => {
   const asked = String(item?.id ?? id ?? "").replace("CartLine", "ProductVariant");
   const found = findById(asked);
@@ -168,7 +168,10 @@ const tools = (onSearch) => [
     run: ({ catalog }) => {
       const answer = searchCatalog(catalog);
       const dearest = catalog.filters?.price?.max;
-      onSearch?.(String(catalog.query ?? ""), dearest === undefined ? {} : { maxPrice: dearest / 100 });
+      onSearch?.(
+        String(catalog.query ?? ""),
+        dearest === undefined ? {} : { maxPrice: dearest / 100 },
+      );
       return answer;
     },
   },
