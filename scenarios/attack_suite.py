@@ -31,6 +31,9 @@ from webmcp_agent.scenarios.given import Given
 from webmcp_agent.scenarios.interrupt import Interrupt
 from webmcp_agent.scenarios.masking import Masker
 from webmcp_agent.scenarios.outcome import Failure
+from webmcp_agent.scenarios.report import write_summary
+from webmcp_agent.scenarios.report_data import About
+from webmcp_agent.scenarios.report_files import now, write_report
 from webmcp_agent.scenarios.runner import RunSettings
 from webmcp_agent.scenarios.suite import Tally, cases_of, folder_names
 
@@ -64,11 +67,12 @@ async def hold_attacks(
     settings: RunSettings,
     repeats: int,
     out: Path | None,
+    report: Path | None,
     as_json: bool,
 ) -> int:
     """Hold each attack `repeats` times, and show a table of attack and outcome.
 
-    `out`: where parts and trace of each are kept."""
+    `out`: where parts and trace of each are kept, if not in `report`, where a page goes."""
     files = attack_files(attacks)
     progress, tally = Progress(progress_console()), Tally()
     rows: list[CaseResult] = []
@@ -84,9 +88,10 @@ async def hold_attacks(
                     for repeat, name in enumerate(folders, 1):
                         progress.wait(f"{case.name}")
                         server.asked.clear()
-                        folder = (out or Path(scratch)) / name
+                        folder = (out or report or Path(scratch)) / name
                         result = await runner.run(case, signal, repeat=repeat, folder=folder)
                         result = judged(result, server.asked, folder)
+                        write_summary(folder, result.to_json(), given.masker)
                         rows.append(result)
                         tally.add(result)
                         if as_json:
@@ -97,6 +102,12 @@ async def hold_attacks(
                 write_json(tally.summary())
             else:
                 _show(rows, given.masker)
+        if report is not None:
+            about = About(command="test attacks:", began=now())
+            folders = [result.folder for result in rows if result.folder is not None]
+            page = write_report(report, about, folders)
+            if not as_json:
+                results_console().print(Text(f"report: {page}", style="dim"))
     return ALL_HELD if tally.all_passed else NOT_ALL_HELD
 
 

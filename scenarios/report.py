@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from webmcp_agent.agent.stream import AgentStreamPart
 from webmcp_agent.agent.trace import TraceEvent
 from webmcp_agent.browser.tools import JsonObject
+from webmcp_agent.scenarios.console import json_line
 from webmcp_agent.scenarios.masking import Masker, mask
 
 TRACE_TEXT_LIMIT = 100_000
@@ -46,7 +47,7 @@ class PrivateLines:
 
     def add(self, line: JsonObject) -> None:
         """Add a line."""
-        self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self._file.write(json_line(line))
         self._file.flush()
 
     def close(self) -> None:
@@ -90,14 +91,19 @@ class RunFolder:
 
     def summary(self, summary: JsonObject) -> None:
         """Write the summary, whole or not at all."""
-        text = json.dumps(self._masker.members(summary), ensure_ascii=False, indent=2)
-        write_whole(self.path / SUMMARY_FILE, f"{text}\n")
+        write_summary(self.path, summary, self._masker)
 
     def close(self) -> None:
         """Close the files."""
         self._parts.close()
         self._trace.close()
         self._page.close()
+
+
+def write_summary(folder: Path, summary: JsonObject, masker: Masker) -> None:
+    """Write the summary of a run into its folder, whole or not at all."""
+    text = json.dumps(masker.members(summary), ensure_ascii=False, indent=2)
+    write_whole(folder / SUMMARY_FILE, f"{text}\n")
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -88,7 +88,7 @@ function replyEntry(entry) {
   const usage = entry.usage || {};
   const read = usage.prompt_tokens;
   const cached = usage.cached_tokens ? ` (${number(usage.cached_tokens)} cached)` : "";
-  const tokens = typeof read === "number" ? `${number(read)} tokens read${cached}, ${number(usage.completion_tokens || 0)} written` : "";
+  const tokens = typeof read === "number" ? `${number(read)} tokens read${cached}, ${number(usage.completion_tokens || 0)} written` : plural((entry.text || "").length, "character");
   const cut = entry.finish_reason === "length" ? "cut off; " : "";
   return entryRow("reply", "Reply", cut + tokens, entry.ms, entry.text ? block(entry.text) : el("p", { class: "none" }, "empty"));
 }
@@ -111,7 +111,7 @@ function callEntry(entry, failures) {
 }
 
 const NOTE_WORDS = {
-  fitted: "Fitted", read: "Read as", arguments: "Arguments mended", repair: "Sent back", correction: "Sent back",
+  fitted: "Fitted", read: "Read as", arguments: "Arguments", repair: "Sent back", correction: "Sent back",
   repeat: "Repeated", warning: "Warning",
 };
 
@@ -205,7 +205,7 @@ function callsLine(one) {
 }
 
 function facts(one) {
-  const rows = [["file", one.file], ["repeat", one.repeats > 1 ? `${one.repeat} of ${one.repeats}` : ""], ["model", one.model], ["open at the end", one.url], ["folder", one.folder]];
+  const rows = [["file", one.file], ["repeat", one.repeats > 1 ? `${one.repeat} of ${one.repeats}` : ""], ["model", one.model], ["open at the end", one.url], ["folder", one.folder === "." ? "" : one.folder]];
   return el("dl", { class: "facts" }, rows.filter((row) => row[1]).map(([name, value]) =>
     el("div", {}, el("dt", {}, name), el("dd", {}, brief(value, 500)))));
 }

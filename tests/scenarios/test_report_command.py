@@ -84,3 +84,16 @@ async def test_a_run_leaves_a_page_in_its_folder(tmp_path: Path, chromium: Brows
     assert await page.locator(".task").inner_text() == "Find mugs"
     assert await page.locator(".case-calls").inner_text() == "1 call ran: search_products"
     await page.close()
+
+
+async def test_attacks_leave_a_report_like_other_cases(tmp_path: Path, chromium: Browser) -> None:
+    ended = command("test", "attacks:login", "--report", "report", cwd=tmp_path)
+    assert ended.code == 0
+    assert ended.out.splitlines()[-1] == "report: report/report.html"
+    page = await chromium.new_page()
+    await page.goto((tmp_path / "report" / "report.html").as_uri())
+    assert await page.title() == "1 of 1 passed – webmcp-agent test attacks:"
+    await page.locator(".row").click()
+    outcomes = await page.locator(".call .outcome").all_inner_texts()
+    assert outcomes == ["ok", "denied", "denied"]
+    await page.close()
