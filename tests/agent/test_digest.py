@@ -312,6 +312,27 @@ def python_calls(text: str) -> int:
     return count
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("[" * 100_000, id="never closed"),
+        pytest.param("[" * 900 + "1" + "]" * 900, id="deep lists"),
+        pytest.param('{"item":' * 900 + "1" + "}" * 900, id="deep objects"),
+        pytest.param('{"min":' * 900 + "1" + ',"max":1}' * 900, id="deep ranges"),
+        pytest.param(json.dumps({"a": "<" * 9_000}), id="a text without a blank"),
+        pytest.param(json.dumps({"a" * 9_000: 1}), id="a long name"),
+        pytest.param('{"a":' + "9" * 5_000 + "}", id="a number that is too long"),
+        pytest.param('{"a":"\\ud800' + "x " * 900 + '"}', id="half a character"),
+        pytest.param('{"a":NaN,"b":"' + "x " * 900 + '"}', id="no number"),
+        pytest.param(json.dumps([None] * 900), id="nothing"),
+    ],
+)
+def test_odd_answers_are_shortened_or_cut(text: str) -> None:
+    short = cut_result(text, RESULT_LIMIT)
+    assert len(short) <= RESULT_LIMIT
+    short.encode()
+
+
 # --- nothing is made up ------------------------------------------------------------------------
 
 _names = st.sampled_from(
