@@ -76,7 +76,7 @@ def _places(side: Side) -> Iterator[_Place]:
         if key in above:
             continue
         for shape in shapes[:1]:
-            for name in ordered_names([shape]) if "object" in shape.kinds else ():
+            for name in _described(shape) if "object" in shape.kinds else ():
                 path = f"{at}.{name}" if at else name
                 waiting.append((path, shape.member(name), depth + 1, above | {key}))
             if "array" in shape.kinds and (item := shape.item(0)):
@@ -89,8 +89,7 @@ def _of_place(place: _Place, side: Side) -> Iterator[Found]:
         yield "schema-unusable", f"{at} can have no value: its rules exclude one another"
         return
     for shape in shapes[:1]:
-        described = set(ordered_names([shape], required=False))
-        for name in sorted(shape.required - described):
+        for name in sorted(shape.required - {*_described(shape)}):
             yield "required-unknown", f"{name!r} is required and not described"
     if not place.at:
         return
@@ -108,6 +107,10 @@ def _of_place(place: _Place, side: Side) -> Iterator[Found]:
         yield "several-forms", f"{at} has {len(forms)} forms; small models are shown the first"
     if (default := first_of(shapes, "default")) and not _fits(side, place.node, default[0]):
         yield "default-unfit", f"the default of {at}, {shown(default[0])}, is not allowed there"
+
+
+def _described(shape: Shape) -> list[str]:
+    return ordered_names([shape], required=False)
 
 
 def _is_crossed(shape: Shape) -> bool:
