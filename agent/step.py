@@ -5,10 +5,8 @@ one repair and one correction; then its calls run through here. Every wait on fo
 against Stop and a limit.
 """
 
-import inspect
-import re
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -22,11 +20,12 @@ from webmcp_agent.agent.corrections import (
     is_action,
     told_tool,
 )
-from webmcp_agent.agent.delegation import agent_tools, sub_request
+from webmcp_agent.agent.delegation import sub_request
 from webmcp_agent.agent.digest import cut_result
 from webmcp_agent.agent.fitting import fit, tool_plan
 from webmcp_agent.agent.foreign_text import clean, unwrapped, wrap_untrusted
 from webmcp_agent.agent.history import read_history
+from webmcp_agent.agent.offer import Offer, PageUnread, read_offer, reason_of
 from webmcp_agent.agent.options import LocalLoopOptions
 from webmcp_agent.agent.prompt import system_prompt
 from webmcp_agent.agent.racing import StopPressed, TooLate, race
@@ -34,7 +33,6 @@ from webmcp_agent.agent.ranking import in_settled_order, rank_tools
 from webmcp_agent.agent.repair import problem_text, unknown_tool
 from webmcp_agent.agent.repetition import Repetition
 from webmcp_agent.agent.request import AgentDefinition, AgentRunRequest, CallPart
-from webmcp_agent.agent.schema import read_schema
 from webmcp_agent.agent.stream import (
     AgentStreamPart,
     Finish,
@@ -64,7 +62,7 @@ from webmcp_agent.agent.wording import (
     one_line,
 )
 from webmcp_agent.agent.wrappers import flat_tool, wrapper_of, written_args
-from webmcp_agent.browser.tools import JsonObject, PageContext, PageTool, ToolFail, ToolOk
+from webmcp_agent.browser.tools import JsonObject, PageTool, ToolFail, ToolOk
 from webmcp_agent.providers.abort import AbortController, AbortSignal
 from webmcp_agent.providers.base import (
     ChatTurn,
@@ -78,16 +76,11 @@ from webmcp_agent.providers.base import (
 )
 from webmcp_agent.providers.errors import NotReady, PromptTooLong
 
-TOOLS_LIMIT_MS = 10_000
-PAGE_LIMIT_MS = 2_000
 FITS_LIMIT_MS = 10_000
 CHOICES_FROM = 5
 """Newest answers from which the options of products are taken."""
 TRACED_ANSWER = 100_000
 """Characters of an answer that the trace keeps."""
-
-_LEGAL_NAME = re.compile("[A-Za-z0-9_.-]{1,128}")
-"""What a page may call a tool; the browser refuses other names itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +100,6 @@ class _Problem:
 
     kind: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """What the page offers in this step, and the sub-agents with it."""
-
-    tools: dict[str, PageTool]
-    agents: dict[str, AgentDefinition]
-    page: PageContext | None
 
 
 RunNested = Callable[
@@ -167,42 +151,16 @@ class Run:
         """Read tools and page afresh."""
         began = time.perf_counter()
         try:
-            tools = await race(_awaited(self.req.tools), self.req.signal, TOOLS_LIMIT_MS)
-        except StopPressed:
-            raise
-        except TooLate:
-            raise _RunFailed("unavailable", NO_PAGE.format(reason="no answer")) from None
-        except Exception as exc:  # a source is foreign code
-            raise _RunFailed("unavailable", NO_PAGE.format(reason=_reason(exc))) from exc
-        try:
-            page = await race(self.req.page(), self.req.signal, PAGE_LIMIT_MS)
-        except StopPressed:
-            raise
-        except Exception:  # noqa: BLE001  # the page line is left out, the run goes on
-            page = None
-        agent = self.req.agent
-        named: dict[str, PageTool] = {}
-        for tool in tools:
-            if not _LEGAL_NAME.fullmatch(tool.name):
-                self._warn(
-                    f"name:{tool.name}", f"a tool with an illegal name was left out: {tool.name}"
-                )
-            elif tool.name in named:
-                self._warn(f"double:{tool.name}", f"a second tool named {tool.name} was left out")
-            elif agent is None or agent.tools is None or tool.name in agent.tools:
-                named[tool.name] = tool
-        handed = agent_tools(agent.agents if agent else (), list(named.values()))
-        for tool in named.values():
-            for warning in read_schema(tool.input_schema)[1]:
-                self._warn(f"{tool.fingerprint}{tool.name}:{warning}", f"{tool.name}: {warning}")
-        named |= {name: tool for name, (_, tool) in handed.items()}
-        self.offer = Offer(named, {name: sub for name, (sub, _) in handed.items()}, page)
-        if not self.page_read and any(wrapper_of(tool.input_schema) for tool in tools):
+            self.offer = await read_offer(self.req, self._warn)
+        except PageUnread as exc:
+            raise _RunFailed("unavailable", NO_PAGE.format(reason=exc.reason)) from exc
+        tools = self.offer.tools
+        if not self.page_read and any(wrapper_of(tool.input_schema) for tool in tools.values()):
             # The history's calls as the model writes them, now that their tools are known.
             call_format = call_format_of(self.provider)
-            self.turns = read_history(self.req.messages, call_format, named).turns
+            self.turns = read_history(self.req.messages, call_format, tools).turns
         self.page_read = True
-        self.trace("page", ms=_ms(began), tools=len(named))
+        self.trace("page", ms=_ms(began), tools=len(tools))
 
     async def _usable_reply(self) -> "Reply | RunError":
         scratch: list[ChatTurn] = []
@@ -420,7 +378,7 @@ class Run:
         except StopPressed:
             answer = ToolFail("cancelled", STOPPED, may_have_happened=begins)
         except Exception as exc:  # noqa: BLE001  # a source is foreign code
-            answer = ToolFail("no-answer", _reason(exc, 500))
+            answer = ToolFail("no-answer", reason_of(exc, 500))
         finally:
             own.abort("the call is over")
         if isinstance(answer, ToolFail):
@@ -527,19 +485,7 @@ class _RunFailed(Exception):
 
 def _failed(exc: BaseException) -> _RunFailed:
     code = "not-ready" if isinstance(exc, NotReady) else "provider-failed"
-    return _RunFailed(code, FAILED.format(reason=_reason(exc)))
-
-
-def _reason(exc: BaseException, limit: int = 200) -> str:
-    """What foreign code raised, in one harmless line."""
-    return one_line(clean(str(exc)), limit) or type(exc).__name__
-
-
-async def _awaited(
-    tools: Callable[[], Sequence[PageTool] | Awaitable[Sequence[PageTool]]],
-) -> Sequence[PageTool]:
-    found = tools()
-    return await found if inspect.isawaitable(found) else found
+    return _RunFailed(code, FAILED.format(reason=reason_of(exc)))
 
 
 def _usage(usage: Usage | None) -> JsonValue:
