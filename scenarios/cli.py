@@ -441,6 +441,7 @@ def replay(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Keep all results, and the parts of each."),
     ] = None,
+    report: Report = None,
     json: Json = False,
 ) -> None:
     """Make the calls of a file or of a recorded run again, without a model."""
@@ -451,7 +452,9 @@ def replay(
     page = _page_settings(
         browser, None, headed, origin, yes, allow, deny, policy=policy, var=var, secret=secret
     )
-    holding = Holding(url=url, workers=workers, out=out, as_json=json)
+    holding = Holding(
+        url=url, workers=workers, out=out, report=report, command="replay", as_json=json
+    )
     _exit(replay_files, files, RunSettings(page=page), holding)
 
 

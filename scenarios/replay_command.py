@@ -20,7 +20,7 @@ async def replay_files(
     replays = replays_of(paths, settings)
     names = folder_names([replay.case for replay in replays], holding.repeats)
     jobs = [
-        Job(replay, replay.case, repeat, None if holding.out is None else holding.out / name)
+        Job(replay, replay.case, repeat, None if holding.kept is None else holding.kept / name)
         for replay, folders in zip(replays, names, strict=True)
         for repeat, name in enumerate(folders, 1)
     ]

@@ -49,6 +49,8 @@ class Holding:
     """Where a page to look at goes, and a JUnit file; all else too where `out` says nothing."""
     against: Path | None = None
     """Results of an earlier test, to compare with."""
+    command: str = "test"
+    """What a report says was run."""
     as_json: bool = False
 
     @property
@@ -189,7 +191,7 @@ class _Kept:
         if self.holding.report is None:
             return None
         about = About(
-            command="test",
+            command=self.holding.command,
             model=", ".join(dict.fromkeys(r.model for r in self.records if r.model)),
             began=self.began,
             wall_ms=(perf_counter() - self.began_at) * 1000,

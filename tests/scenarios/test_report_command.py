@@ -97,3 +97,18 @@ async def test_attacks_leave_a_report_like_other_cases(tmp_path: Path, chromium:
     outcomes = await page.locator(".call .outcome").all_inner_texts()
     assert outcomes == ["ok", "denied", "denied"]
     await page.close()
+
+
+async def test_a_replay_leaves_a_report_without_prompts(tmp_path: Path, chromium: Browser) -> None:
+    model = script(tmp_path, SEARCH, "There are three mugs.")
+    command("run", "shop:", "Find mugs", "--yes", "--model", model, "--out", "mine", cwd=tmp_path)
+    ended = command("replay", "mine", "--yes", "--report", "report", "--url", "shop:", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert ended.out.splitlines()[-1] == "report: report/report.html"
+    page = await chromium.new_page()
+    await page.goto((tmp_path / "report" / "report.html").as_uri())
+    assert await page.title() == "1 of 1 passed – webmcp-agent replay"
+    await page.locator(".row").click()
+    assert await page.locator(".call .tool").all_inner_texts() == ["search_products"]
+    assert await page.locator("details").count() == 0
+    await page.close()
