@@ -103,8 +103,11 @@ class Recording:
         self._screencast = screencast
         self._options = options
         self._timer: asyncio.TimerHandle | None = None
-        self._resting = False
+        self.rested = asyncio.Event()
+        """Set while nothing on the page is expected to change because of a call."""
+        self.rested.set()
         self._delays = 0
+        self._taken = 0
 
     def title(self, title: Title) -> None:
         """A request begins."""
@@ -122,12 +125,14 @@ class Recording:
         self._rest()
         self._put(replace(act, caption=mask(act.caption), rows=rows))
         self._after(None)
+        self._taken = self._screencast.taken
         self._screencast.gap_ms = _LIVE_GAP_MS
 
     def answers(self, reply: Reply) -> None:
         """The call that was told of last came to this."""
         self._put(replace(reply, text=self._options.mask(reply.text)))
-        self._resting, self._delays = True, 0
+        self.rested.clear()
+        self._delays = 0
         self._after(self._rest_if_painted, REST_MS)
 
     def ends(self, end: End) -> None:
@@ -145,8 +150,9 @@ class Recording:
         self.moments.put_nowait(None)
 
     def _rest_if_painted(self) -> None:
-        """`_rest`, but a document that is not painted yet gets more time, a little and again."""
-        if self._screencast.is_blank and self._delays < _MOST_DELAYS:
+        """`_rest`, but a page that was not painted since the call gets more time, a few times."""
+        late = self._screencast.is_behind or self._screencast.taken == self._taken
+        if late and self._delays < _MOST_DELAYS:
             self._delays += 1
             self._after(self._rest_if_painted, REST_MS)
         else:
@@ -154,8 +160,8 @@ class Recording:
 
     def _rest(self) -> None:
         """End the time that a page has for changing after a call, if it runs."""
-        if self._resting:
-            self._resting = False
+        if not self.rested.is_set():
+            self.rested.set()
             self._put(Rest())
             self._idle()
 
@@ -259,6 +265,8 @@ async def _make(
         recording.trouble = recording.trouble or trouble
     elif editor is not None:
         remove(folder)
+    if editor is not None and not (recording.keep and editor.shots):
+        recording.path = None
 
 
 async def _start_trace(page: Callable[[], Page]) -> BrowserContext | None:

@@ -4,12 +4,13 @@ Written in fragments of half a second, so that whatever is there when the progra
 played. `seal` writes it once more without encoding it again, with its title and its chapters.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from PIL import Image
 
@@ -26,7 +27,12 @@ class Codec:
     suffix: str
     options: dict[str, str]
     container: dict[str, str]
-    sealed: dict[str, str]
+    """Of the muxer while the film grows."""
+
+    @property
+    def format(self) -> str:
+        """FFmpeg's name of the container."""
+        return self.suffix.removeprefix(".")
 
 
 H264 = Codec(
@@ -47,7 +53,6 @@ H264 = Codec(
         "frag_duration": str(_FRAGMENT_MS * 1000),
         "flush_packets": "1",
     },
-    {"movflags": "faststart"},
 )
 VP9 = Codec(
     "libvpx-vp9",
@@ -61,7 +66,6 @@ VP9 = Codec(
         "g": str(3 * FRAME_RATE),
     },
     {"flush_packets": "1", "cluster_time_limit": str(_FRAGMENT_MS)},
-    {},
 )
 CODECS = (H264, VP9)
 """Best first."""
@@ -88,15 +92,76 @@ def find_codec(codecs: Sequence[Codec] = CODECS) -> Codec:
     raise ValueError(f"the installed av encodes with none of {', '.join(c.name for c in codecs)}")
 
 
+class _Sink:
+    """A file to which FFmpeg can write whatever happens; what happened is in `trouble`.
+
+    FFmpeg's muxers crash the process when one goes on after a failed write (tried with a full
+    disk), so they never hear of one."""
+
+    def __init__(self, path: Path) -> None:
+        path.touch(mode=0o600)
+        self.trouble: OSError | None = None
+        self._file: IO[bytes] = path.open("wb")
+
+    def write(self, data: bytes) -> int:
+        """Write at once."""
+        return self._tried(data, lambda: self._file.write(data))
+
+    def close(self) -> None:
+        """End the file. Raises: the `OSError` that was kept back."""
+        try:
+            self._file.close()
+        except OSError as exc:
+            self.trouble = self.trouble or exc
+        if self.trouble is not None:
+            raise self.trouble
+
+    def _tried(self, data: bytes, write: Callable[[], object]) -> int:
+        if self.trouble is None:
+            try:
+                write()
+                self._file.flush()
+            except OSError as exc:
+                self.trouble = exc
+        return len(data)
+
+
+class _SeekableSink(_Sink):
+    """One whose beginning is written last."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._at = 0
+        self._end = 0
+
+    def write(self, data: bytes) -> int:
+        """Write where it is now."""
+        at = self._at
+        self._at += len(data)
+        self._end = max(self._end, self._at)
+        return self._tried(data, lambda: (self._file.seek(at), self._file.write(data)))
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Go on elsewhere."""
+        self._at = offset + (0, self._at, self._end)[whence]
+        return self._at
+
+    def tell(self) -> int:
+        """Where it is now."""
+        return self._at
+
+
 class FilmFile:
     """A film of constant rate that grows with each picture; used from one thread."""
 
     def __init__(self, path: Path, size: tuple[int, int], codec: Codec) -> None:
         self._av: Any = import_module("av")
-        path.touch(mode=0o600)
         self.path = path
         self.frames = 0
-        self._container: Any = self._av.open(str(path), "w", options=dict(codec.container))
+        self._sink = _Sink(path)
+        self._container: Any = self._av.open(
+            self._sink, "w", format=codec.format, options=dict(codec.container)
+        )
         stream: Any = self._container.add_stream(codec.name, rate=FRAME_RATE)
         stream.width, stream.height = size
         stream.pix_fmt = "yuv420p"
@@ -128,15 +193,31 @@ class FilmFile:
             self.frames += 1
 
     def close(self) -> None:
-        """Write what is still in the encoder, and the end of the file."""
+        """Write what is still in the encoder, and the end of the file. Raises: `OSError`."""
         try:
-            self._mux(self._stream.encode())
+            if self._shown is not None:
+                self._mux(self._stream.encode())
         finally:
             self._container.close()
+            self._sink.close()
 
     def _mux(self, packets: Sequence[Any]) -> None:
         for packet in packets:
             self._container.mux(packet)
+        if self._sink.trouble is not None:
+            raise self._sink.trouble
+
+
+@contextmanager
+def _sealed(path: Path, codec: Codec, film: Path) -> Generator[Any]:
+    """The container of a sealed film, whose index has room at its beginning."""
+    av: Any = import_module("av")
+    with av.open(str(film)) as source:
+        frames = sum(1 for _ in source.demux(source.streams.video[0]))
+    options = {"moov_size": str(100_000 + 40 * frames)} if codec is H264 else {}
+    with closing(_SeekableSink(path)) as sink:
+        with av.open(sink, "w", format=codec.format, options=options) as target:
+            yield target
 
 
 def seal(path: Path, codec: Codec, title: str, chapters: Sequence[Chapter]) -> None:
@@ -145,12 +226,8 @@ def seal(path: Path, codec: Codec, title: str, chapters: Sequence[Chapter]) -> N
     Whole or not at all. Raises: `OSError`, among them FFmpeg's own."""
     av: Any = import_module("av")
     unfinished = path.with_name(f"{path.stem}.unsealed{path.suffix}")
-    unfinished.touch(mode=0o600)
     try:
-        with (
-            av.open(str(path)) as source,
-            av.open(str(unfinished), "w", options=dict(codec.sealed)) as target,
-        ):
+        with av.open(str(path)) as source, _sealed(unfinished, codec, path) as target:
             stream = source.streams.video[0]
             copy = target.add_stream_from_template(stream)
             target.metadata["title"] = title

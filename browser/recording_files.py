@@ -37,9 +37,10 @@ NAMES = (
 def finish(editor: Editor, folder: Path, title: str, *, gif: bool) -> str | None:
     """Write all that belongs to a film that is closed; each file for itself, blocking.
 
-    Returns what went wrong first; the film itself stays as it is then."""
+    Returns what went wrong first; the film itself stays as it is then, and one of nothing goes."""
     shots, stills = editor.shots, editor.stills
     if not shots:
+        remove(folder)
         return None
     texts = {
         SUBTITLES: lambda: subtitles_text(shots),

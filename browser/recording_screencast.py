@@ -50,8 +50,11 @@ class Screencast:
         self._began = time.perf_counter()
         self._acknowledged = 0.0
         self._fullest = 0
+        self._taking = False
         self.gap_ms = 33
         """At least so much between two pictures."""
+        self.taken = 0
+        """How many pictures there were."""
         self.last: Picture | None = None
         """What the page looks like now."""
 
@@ -100,9 +103,11 @@ class Screencast:
         return reel.pictures
 
     @property
-    def is_blank(self) -> bool:
-        """Whether what the page looks like now has little detail beside what it had before."""
-        return self.last is not None and len(self.last.data) < _BLANK_SHARE * self._fullest
+    def is_behind(self) -> bool:
+        """Whether a picture is being taken, or the last one is of a document not painted yet: one
+        of little detail beside what the page had before."""
+        blank = self.last is not None and len(self.last.data) < _BLANK_SHARE * self._fullest
+        return blank or self._taking
 
     @property
     def _stills(self) -> bool:
@@ -130,13 +135,16 @@ class Screencast:
 
     def _add(self, picture: Picture) -> None:
         self.last = picture
+        self.taken += 1
         self._fullest = max(self._fullest, len(picture.data))
         self._reel.add(picture)
 
     async def _take_stills(self, cdp: CdpSession) -> None:
         """A picture each time that the page stands still, and now and then while it does not."""
         while cdp is self._cdp:
+            self._taking = False
             await self._painted.wait()
+            self._taking = True
             for _ in range(4):
                 self._painted.clear()
                 await asyncio.sleep(_QUIET_MS / 1000)

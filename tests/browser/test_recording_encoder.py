@@ -43,6 +43,9 @@ def test_a_film_has_its_size_rate_length_title_and_chapters(codec: Codec, tmp_pa
     assert (film.size, film.rate, film.frames) == (SIZE, 30, 180)
     assert abs(film.duration_ms - 6_000) <= 34
     assert (film.title, film.chapters) == ("Zwei Schuhe ✓", [(0, "Anfang"), (2_000, "Ende")])
+    # A player may begin before it has all: the index stands before the pictures.
+    data = path.read_bytes()
+    assert codec is not H264 or 0 < data.find(b"moov") < data.find(b"mdat")
     assert path.stat().st_mode & 0o777 == 0o600
     assert list(tmp_path.iterdir()) == [path]
 
@@ -57,8 +60,19 @@ def test_what_is_on_disk_of_an_unfinished_film_can_be_played(codec: Codec, tmp_p
     assert 6 * 30 - 20 <= seen(left).frames <= 6 * 30
 
 
+def test_a_full_disk_is_an_error_and_not_the_end_of_the_program(tmp_path: Path) -> None:
+    for codec in CODECS:
+        path = tmp_path / f"film{codec.suffix}"
+        path.symlink_to("/dev/full")
+        film = FilmFile(path, SIZE, codec)
+        with pytest.raises(OSError, match="No space left on device"):
+            film.write(color(1), 300)
+        with pytest.raises(OSError, match="No space left on device"):
+            film.close()
+
+
 def test_where_there_is_no_h264_the_film_is_a_vp9_webm() -> None:
-    nothing = Codec("no-such-encoder", ".mp4", {}, {}, {})
+    nothing = Codec("no-such-encoder", ".mp4", {}, {})
     assert find_codec() == H264
     assert find_codec([nothing, *CODECS[1:]]).suffix == ".webm"
     with pytest.raises(ValueError, match="no-such-encoder"):
