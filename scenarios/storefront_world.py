@@ -4,6 +4,7 @@ Names and shapes are those of the Universal Commerce Protocol: products with opt
 prices in minor units with a currency, messages, a checkout with tools of its own.
 """
 
+import json
 from collections.abc import Sequence
 from typing import cast
 
@@ -50,6 +51,8 @@ class Storefront(World):
         self.coupons = {draw.brand().upper()[:5] + str(draw.whole(5, 30)): draw.pick((5, 10, 20))}
         self.coupon: str | None = None
         self.days = draw.whole(2, 60)
+        self.line_ids = draw.chance(0.6)
+        """Lines and the cart itself have ids of their own, besides those of the variants."""
         self._tools()
 
     @property
@@ -75,7 +78,7 @@ class Storefront(World):
 
     def total(self) -> int:
         """What the cart costs, in minor units."""
-        whole = sum(self.variant(key).price * count for key, count in self.cart.items())
+        whole = sum(variant.price * count for variant, count in self.lines())
         return whole * (100 - self.coupons.get(self.coupon or "", 0)) // 100
 
     def variant(self, ident: str) -> Variant:
@@ -136,7 +139,7 @@ class Storefront(World):
             self.offer(
                 "lookup",
                 "lookup catalog",
-                "Get [several|some] products or variants by their ids.",
+                draw.phrase("Get [several|some] products or variants by their ids."),
                 self._lookup,
                 [Parameter("catalog", _object(("ids",), ids=_list(_text())), required=True)],
                 pages=here,
@@ -184,7 +187,9 @@ class Storefront(World):
             self.offer(
                 "policies",
                 "search shop policies and faqs",
-                "[Look up|Read] what the shop says of delivery, returns[, warranty|] and payment.",
+                draw.phrase(
+                    "[Look up|Read] what the shop says of delivery, returns[, warranty|] and payment."
+                ),
                 self._policies,
                 [Parameter("query", _text("The question"), required=True)],
                 pages=here,
@@ -310,16 +315,30 @@ class Storefront(World):
             variant = self.variant(key)
             item: JsonObject = {"id": variant.id, "title": variant.full_title}
             item["price"] = variant.price
-            sums: list[JsonValue] = [{"type": "total", "amount": variant.price * count}]
-            lines.append({"item": item, "quantity": count, "totals": sums})
-        totals: list[JsonValue] = [{"type": "total", "amount": self.total()}]
-        told: JsonObject = {"ucp": _envelope("cart"), "line_items": lines, "currency": self.code}
+            line: JsonObject = {"item": item, "quantity": count}
+            line["totals"] = self._sums(variant.price * count, variant.price * count)
+            if self.line_ids:
+                line = {"id": variant.id.replace("ProductVariant", "CartLine"), **line}
+            lines.append(line)
+        totals = self._sums(sum(v.price * n for v, n in self.lines()), self.total())
+        told: JsonObject = {"ucp": _envelope("cart")}
+        if self.line_ids:
+            told["id"] = f"gid://{self.brand.lower()}/Cart/{self.days}"
+        told |= {"line_items": lines, "currency": self.code}
         if self.coupon:
             told["discounts"] = {"codes": [self.coupon]}
         told["totals"] = totals
         if not lines:
             told["messages"] = [_info("cart_empty", "The cart is empty.")]
         return told
+
+    def _sums(self, subtotal: int, total: int) -> list[JsonValue]:
+        sums: list[JsonValue] = [{"type": "total", "amount": total}]
+        return [{"type": "subtotal", "amount": subtotal}, *sums] if self.line_ids else sums
+
+    def lines(self) -> list[tuple[Variant, int]]:
+        """What is in the cart, and how many of it."""
+        return [(self.variant(key), count) for key, count in self.cart.items()]
 
     def _update(self, args: Args) -> Answer:
         cart = cast("JsonObject", args.get("cart") or {})
@@ -347,16 +366,25 @@ class Storefront(World):
     def _checkout(self, args: Args) -> Answer:
         if not self.cart:
             raise Refusal("The cart is empty. Add a product first.")
-        return Moved(self._status(), CHECKOUT_PATH, f"Checkout – {self.brand}")
+        told = json.dumps(self._document("incomplete"), ensure_ascii=False)
+        return Moved(told, CHECKOUT_PATH, f"Checkout – {self.brand}")
 
-    def _status(self) -> str:
-        return f"status: incomplete, total: {self.money(self.total())}"
+    def _document(self, status: str) -> JsonObject:
+        cart = self._cart({})
+        assert isinstance(cart, dict), "a cart is a document"
+        told: JsonObject = {**cart, "status": status}
+        if status == "incomplete":
+            told["messages"] = [
+                {"type": "error", "code": f"missing_{name}", "content": f"The {name} is missing."}
+                for name in ("name", "email", "address")
+            ]
+        return told
 
     def _read_checkout(self, args: Args) -> Answer:
-        return self._status()
+        return self._document("incomplete")
 
     def _fill(self, args: Args) -> Answer:
-        return f"status: ready_for_complete, total: {self.money(self.total())}"
+        return self._document("ready_for_complete")
 
     def _complete(self, args: Args) -> Answer:
         total = self.money(self.total())
