@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 
+from playwright.async_api import Browser
+
 from webmcp_agent.agent.stream import AgentStreamPart
 from webmcp_agent.browser.errors import BrowserError
 from webmcp_agent.browser.page_tools import PageTools
@@ -41,15 +43,17 @@ class ReplayJob:
 
 
 class ReplayRunner:
-    """Replays; gets itself a browser with the first one."""
+    """Replays; gets itself a browser with the first one, unless it is given somebody else's."""
 
-    def __init__(self, settings: PageSettings, url: str | None = None) -> None:
+    def __init__(
+        self, settings: PageSettings, url: str | None = None, *, browser: Browser | None = None
+    ) -> None:
         self._settings = settings
         self._url = url
-        self._chromium = SharedChromium(settings)
+        self._chromium = SharedChromium(settings, browser)
 
     async def close(self) -> None:
-        """Close the browser."""
+        """Close the browser that it got for itself."""
         await self._chromium.close()
 
     async def run(
