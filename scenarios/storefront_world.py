@@ -187,9 +187,7 @@ class Storefront(World):
             self.offer(
                 "policies",
                 "search shop policies and faqs",
-                draw.phrase(
-                    "[Look up|Read] what the shop says of delivery, returns[, warranty|] and payment."
-                ),
+                draw.phrase("[Look up|Read] what the shop says of delivery, returns and payment."),
                 self._policies,
                 [Parameter("query", _text("The question"), required=True)],
                 pages=here,
