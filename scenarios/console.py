@@ -40,6 +40,8 @@ _CONTROLS = re.compile(
     "\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ud800-\udfff"
     "\U000e0000-\U000e0fff]|(?<=\ufe0f)\ufe0f"
 )
+# JSON escapes C0 itself; C1 is as good as ESC to a terminal, and half characters are to no stream.
+_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 SHOWN_TEXT = 300
 """Characters of an answer that a step shows."""
 
@@ -98,9 +100,15 @@ def progress_console() -> Console:
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
+def json_line(value: JsonValue) -> str:
+    """One line of JSON, the same value to every reader, that no terminal takes for a command."""
+    text = json.dumps(value, ensure_ascii=False)
+    return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+
+
 def write_json(value: JsonValue) -> None:
     """One line of JSON on stdout, at once, so that whoever reads along sees it."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.write(json_line(value))
     sys.stdout.flush()
 
 

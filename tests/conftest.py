@@ -9,6 +9,9 @@ settings.register_profile("normal", max_examples=500, deadline=None)
 settings.register_profile(
     "deep", max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile(
+    "hostile", max_examples=5_000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
 
 
