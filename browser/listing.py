@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from webmcp_agent.browser.answers import clean, message
 from webmcp_agent.browser.bridge import ANSWER_LIMIT_MS, DocumentGone, PageLost
 from webmcp_agent.browser.errors import PageGone
+from webmcp_agent.browser.look_alikes import look_alikes
 from webmcp_agent.browser.page_parts import PageParts
 from webmcp_agent.browser.policy import origin_of
 from webmcp_agent.browser.tools import JsonObject, PageTool
@@ -105,7 +106,10 @@ class Listing:
             # Only now is it known where a frame without an address of its own belongs.
             if theirs is not None and theirs.origin == document.origin:
                 found = [*found, *more]
-        return _unique(found)
+        listed = _unique(found)
+        for one, other in look_alikes(listed):
+            self.warn(f"the tools {one} and {other} have names that look alike")
+        return listed
 
     def _may_be_ours(self, frame: Frame) -> bool:
         origin = origin_of(frame.url)
