@@ -32,12 +32,17 @@ PLAYWRIGHT = "playwright"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Two options and one ini value; all else comes from pytest-playwright, or from fixtures."""
+    """A few options and one ini value; all else comes from pytest-playwright, or from fixtures."""
     group = parser.getgroup("webmcp", "WebMCP pages and agents")
     group.addoption(
         "--webmcp-model",
         metavar="NAME",
         help="Model for scenario files and the agent fixture, named as for webmcp-agent --model.",
+    )
+    group.addoption(
+        "--webmcp-replay",
+        action="store_true",
+        help="Make the calls that scenario and eval files expect, without a model.",
     )
     group.addoption(
         "--webmcp-report",

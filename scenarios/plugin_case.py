@@ -16,13 +16,14 @@ from webmcp_agent.scenarios.errors import ScenarioError
 from webmcp_agent.scenarios.outcome import MadeCall
 from webmcp_agent.scenarios.plugin_report import OUT
 from webmcp_agent.scenarios.plugin_rig import Rig
+from webmcp_agent.scenarios.replay_run import ReplayJob, ReplayRunner
 from webmcp_agent.scenarios.runner import PageSettings, RunSettings, Spent
 from webmcp_agent.scenarios.scenario import Case
 
 LENGTH = 300
 """Characters of each answer in the text of a failure."""
 
-CASE_APPROVES = RunSettings(page=PageSettings(approval="all"))
+SETTINGS = RunSettings(page=PageSettings(approval="all"))
 """Who runs the tests wants the files' own policies to count."""
 
 
@@ -34,36 +35,45 @@ def hold_case(
     base_url: str | None,
 ) -> None:
     """Hold and judge a case; it fails with what is wrong, for which request, after which calls."""
-    node = request.node
+    node, option = request.node, request.config.getoption
+    replays = bool(option("--webmcp-replay"))
     try:
         case = read()
         # The command line goes before the file, and the file before what holds for all.
-        named = request.config.getoption("--webmcp-model") is not None
-        provider = rig.model(model if named else case.model or model)
+        named = option("--webmcp-model") is not None
+        provider = None if replays else rig.model(model if named else case.model or model)
         browser = rig.browser() if case.start or base_url else None
     except (ScenarioError, ProviderError, BrowserError) as exc:
         raise pytest.fail.Exception(str(exc), pytrace=False) from None
-    runner = CaseRunner(provider, CASE_APPROVES, url=base_url, browser=browser)
+    signal, folder = AbortController().signal, rig.kept_in(node)
+    if provider is None:
+        replay = ReplayJob.of(case)
+        if replay.segments is None:
+            pytest.skip("the file names no calls that could be made without a model")
+        replayer = ReplayRunner(SETTINGS.page, base_url, browser=browser)
+        work = replayer.run(replay, signal, folder=folder)
+    else:
+        runner = CaseRunner(provider, SETTINGS, url=base_url, browser=browser)
+        work = runner.run(case, signal, folder=folder)
     artifacts = rig.artifacts(node)
     with nullcontext() if browser is None else artifacts.of(browser):
-        result = rig.thread.run(
-            runner.run(case, AbortController().signal, folder=rig.kept_in(node))
-        )
+        result = rig.thread.run(work)
         artifacts.failed = not result.passed
     for kind, path in artifacts.kept:
         node.user_properties.append((f"playwright_{kind}", str(path)))
-    node.user_properties.extend(properties(provider.label, result).items())
-    if result.folder is not None:
-        node.user_properties.append((OUT, str(result.folder)))
+    node.user_properties.extend(properties(result).items())
     if not result.passed:
-        pytest.fail(failure_text(result, provider.label), pytrace=False)
+        pytest.fail(failure_text(result), pytrace=False)
+    if result.notes:
+        drift = "\n".join(printable(note.message) for note in result.notes)
+        node.add_report_section("call", "drift", drift)
 
 
-def properties(model: str, result: CaseResult) -> dict[str, str | int]:
+def properties(result: CaseResult) -> dict[str, str | int]:
     """What a JUnit file says of a case."""
-    told = cost(len(result.calls), result.outcome.steps, result.total_ms, result.spent)
-    why = {} if result.why is None else {"webmcp_why": result.why}
-    return {"webmcp_model": model, **told, **why}
+    costs = cost(len(result.calls), result.outcome.steps, result.total_ms, result.spent)
+    texts = {"webmcp_model": result.model, "webmcp_why": result.why, OUT: result.folder}
+    return {**costs, **{name: str(text) for name, text in texts.items() if text is not None}}
 
 
 def cost(calls: int, steps: int, total_ms: float, spent: Spent) -> dict[str, int]:
@@ -79,7 +89,7 @@ def cost(calls: int, steps: int, total_ms: float, spent: Spent) -> dict[str, int
     }
 
 
-def failure_text(result: CaseResult, model: str) -> str:
+def failure_text(result: CaseResult) -> str:
     """What is wrong, for whom, and what was done, for people."""
     case, outcome = result.case, result.outcome
     wrong = [
@@ -96,9 +106,11 @@ def failure_text(result: CaseResult, model: str) -> str:
         f"answer: {shortened(outcome.answer, LENGTH) or 'none'}",
         f"ended with {ended} after {_counted(outcome.steps, 'step')}, {seconds(result.total_ms)}"
         + (f", at {outcome.url}" if outcome.url else ""),
-        f"model: {model}",
+        f"model: {result.model or 'none, the calls stand in the file'}",
         *([] if result.folder is None else [f"kept in {result.folder}"]),
     ]
+    if any("ffmpeg" in line for line in wrong):
+        lines.append("--video needs Playwright's own encoder: playwright install ffmpeg")
     return "\n".join(printable(line.rstrip()) for line in lines)
 
 

@@ -5,24 +5,21 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from stranger import change, stranger_project, write
+from stranger import change, run, stranger_project, write
 
 from webmcp_agent.browser.tools import JsonObject
 
 pytest_plugins = ["pytester"]
 
-LIMIT_S = 300
-"""How long a project's tests may take before they count as hanging."""
+HOME = str(Path.home())
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    # Pytester moves the home, and with it the place where Playwright keeps its browsers.
+    monkeypatch.setenv("HOME", HOME)
     stranger_project(pytester.path)
     return pytester
-
-
-def run(project: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return project.runpytest_subprocess("-p", "no:cacheprovider", *arguments, timeout=LIMIT_S)
 
 
 def properties(path: Path) -> dict[str, dict[str, str]]:
@@ -195,6 +192,23 @@ def webmcp_variables():
     result.assert_outcomes(passed=1, failed=1)
     assert section(result, "six")[2] == "for 'Book a table for seven.'"
     assert section(result, "six")[-1] == "model: Scripted replies"
+
+
+def test_scenarios_are_replayed_without_a_model(project: pytest.Pytester) -> None:
+    change(project.path / "scenarios/six.scenario.yaml", "scripted:six.json", "nobody/has-it")
+    text = (project.path / "scenarios/six.scenario.yaml").read_text("utf-8")
+    checks = text.index("checks:")
+    asked = f"{text[:checks]}checks: {{ answer: {{ contains: '7' }} }}\n"
+    write(project.path / "scenarios/asked.scenario.yaml", asked)
+    result = run(project, "scenarios", "--webmcp-replay", "-rs")
+    result.assert_outcomes(passed=2, skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED*names no calls that could be made without a model"])
+    change(project.path / "site/index.html", "bookings.push(table)", "bookings.shift()")
+    result = run(project, "scenarios/six.scenario.yaml", "--webmcp-replay")
+    result.assert_outcomes(failed=1)
+    told = section(result, "six")
+    assert told[1] == "  page: bookings is [], not [7]"
+    assert told[-1] == "model: none, the calls stand in the file"
 
 
 def test_tests_of_all_kinds_run_on_several_workers(project: pytest.Pytester) -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 from processes import HAS_PROC, descendants, is_chromium, wait_until_gone
-from stranger import REPLIES, change, stranger_project, write
+from stranger import LIMIT_S, REPLIES, change, run, stranger_project, write
 
 pytest_plugins = ["pytester"]
 
-LIMIT_S = 300
-"""How long a project's tests may take before they count as hanging."""
+HOME = str(Path.home())
+BROWSERS = os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or f"{HOME}/.cache/ms-playwright"
+ENCODERS = [*Path(BROWSERS).glob("ffmpeg-*/ffmpeg-*")]
 
 BESIDE = """
 import pytest
@@ -123,14 +124,12 @@ def test_the_browser_is_as_always(browser_type_launch_args):
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    # Pytester moves the home, and with it the place where Playwright keeps its browsers.
+    monkeypatch.setenv("HOME", HOME)
     stranger_project(pytester.path, page_tests=False)
     write(pytester.path / "tests/replies.json", [*REPLIES])
     return pytester
-
-
-def run(project: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return project.runpytest_subprocess("-p", "no:cacheprovider", *arguments, timeout=LIMIT_S)
 
 
 def test_plain_tests_use_tools_and_an_agent_on_the_page_of_pytest_playwright(
@@ -199,6 +198,13 @@ def test_the_pages_of_a_scenario_are_traced_as_the_options_say(project: pytest.P
     assert sorted(project.path.glob("test-results/*/*")) == [kept]
     junit = (project.path / "junit.xml").read_text("utf-8")
     assert f'<property name="playwright_trace" value="{kept}" />' in junit
+
+
+@pytest.mark.skipif(not any(ENCODERS), reason="Playwright has no ffmpeg of its own here")
+def test_the_pages_of_a_scenario_are_filmed_as_the_options_say(project: pytest.Pytester) -> None:
+    run(project, "scenarios", "--video=on", "--output=kept").assert_outcomes(passed=2)
+    films = [path.name for path in project.path.glob("kept/scenarios-six-*/*")]
+    assert films == ["video.webm"]
 
 
 def test_a_launch_without_our_arguments_is_explained(project: pytest.Pytester) -> None:

@@ -3,10 +3,14 @@
 import json
 from pathlib import Path
 
+import pytest
 from pydantic import JsonValue
 
 from webmcp_agent.agent.tool_calls import write_call
 from webmcp_agent.browser.tools import JsonObject
+
+LIMIT_S = 300
+"""How long a project's tests may take before they count as hanging."""
 
 SITE = """<!doctype html>
 <html lang="en">
@@ -133,6 +137,11 @@ def stranger_project(folder: Path, *, page_tests: bool = True) -> None:
     }
     for name, text in files.items():
         write(folder / name, text)
+
+
+def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """Run the project's tests as the stranger does."""
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *arguments, timeout=LIMIT_S)
 
 
 def write(path: Path, text: str | JsonValue) -> None:
