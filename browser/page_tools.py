@@ -379,7 +379,8 @@ class PageTools:
             return ToolOk(f"{DRY_RUN} It would have been: {tool.name} {text}")
         if decision == "allow":
             return None
-        if tool.fingerprint in self._always and not secrets:
+        remembers = policy.remembers_always(tool, secrets)
+        if remembers and tool.fingerprint in self._always:
             return None
         if policy.approve is None:
             how = policy.how_to_allow(tool, secrets)
@@ -399,7 +400,7 @@ class PageTools:
             stop.cancel()
         if answer == "stop" or signal.aborted:
             return _NOT_SENT
-        if answer == "always" and not (tool.consequential or secrets):
+        if answer == "always" and remembers:
             self._always.add(tool.fingerprint)
         return None if answer in {"yes", "always"} else _SAID_NO
 

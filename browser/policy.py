@@ -32,8 +32,8 @@ class PendingCall:
 
 Approver = Callable[[PendingCall], Awaitable[Approval]]
 """Asks the person. `always` also covers later calls of the same tool, whatever their arguments,
-while its fingerprint stays the same and unless it is consequential or gets a secret. `stop` ends
-more than a call: the asker presses Stop itself."""
+while its fingerprint stays the same, where the policy remembers it. `stop` ends more than a call:
+the asker presses Stop itself."""
 
 SecretsIn = Callable[[JsonObject], Sequence[str]]
 """The names of the person's secrets that arguments hold, in whatever form."""
@@ -85,6 +85,10 @@ class Policy:
         if tool.consequential or secrets:
             return "ask"
         return "allow" if self.mode == "yes" or _matches(tool.name, self.allow) else "ask"
+
+    def remembers_always(self, tool: PageTool, secrets: Sequence[str] = ()) -> bool:
+        """Whether an `always` for such a call counts for later ones."""
+        return not (tool.consequential or secrets or _matches(tool.name, self.ask))
 
     def outside_limits(self, tool: PageTool, args: JsonObject) -> str | None:
         """The first limit that the arguments break, in words; None when they keep all."""

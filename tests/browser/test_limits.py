@@ -155,6 +155,23 @@ async def test_a_call_with_a_secret_is_asked_for_each_time_and_says_which(
     )
 
 
+async def test_an_always_is_for_once_where_the_policy_asks_every_time(
+    chromium: Browser, site: str
+) -> None:
+    """C-57."""
+    asked: list[PendingCall] = []
+
+    async def always(call: PendingCall) -> Approval:
+        asked.append(call)
+        return "always"
+
+    policy = Policy(mode="all", ask=("pa*",), approve=always)
+    async with open_page(chromium, f"{site}/changing.html", policy=policy) as tools:
+        for n in (1, 2):
+            await called(tools, "pay", {"n": n})
+    assert [call.args for call in asked] == [{"n": 1}, {"n": 2}]
+
+
 async def test_what_a_policy_always_asks_for_says_so(chromium: Browser, site: str) -> None:
     """C-56."""
     policy = Policy(mode="all", ask=("pay",))
