@@ -5,7 +5,6 @@ of it. Each mutation is made where only one of them looks, so that none cries fo
 """
 
 import shutil
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from webmcp_agent.scenarios.runner import PageSettings, RunSettings
 from webmcp_agent.scenarios.scenario import read_scenario
 from webmcp_agent.scenarios.serve import SHOP
 
+SETTINGS = RunSettings(page=PageSettings(approval="all"))
 PAGES = (START, "product.html?id=blue-stoneware-mug")
 
 FLOW = """
@@ -132,13 +132,6 @@ async def kept(chromium: Browser) -> Contract:
     return await live_contract(chromium, str(SHOP), PAGES)
 
 
-@pytest.fixture(scope="module")
-async def replays(anyio_backend: str) -> AsyncGenerator[ReplayRunner]:
-    runner = ReplayRunner(PageSettings(approval="all"))
-    yield runner
-    await runner.close()
-
-
 async def _broken_contract(chromium: Browser, kept: Contract, shop: Path) -> list[str]:
     now = await live_contract(chromium, str(shop), PAGES)
     return [f"{change.level} {change.sentence}" for change in differences(kept, now)]
@@ -146,27 +139,25 @@ async def _broken_contract(chromium: Browser, kept: Contract, shop: Path) -> lis
 
 async def _failed_scenario(chromium: Browser, file: Path) -> list[str]:
     provider = ScriptedProvider([COUPON, CHECKOUT, DONE, DONE, DONE])
-    settings = RunSettings(page=PageSettings(approval="all"))
-    runner = CaseRunner(provider, settings, browser=chromium)
+    runner = CaseRunner(provider, SETTINGS, browser=chromium)
     result = await runner.run(read_scenario(file), AbortController().signal)
     outcomes = [f"{call.tool} {call.outcome}" for call in result.calls if call.outcome != "ok"]
     return [*outcomes, *(failure.message for failure in result.failures)]
 
 
-async def _failed_replay(replays: ReplayRunner, file: Path) -> list[str]:
-    result = await replays.run(ReplayJob.of(read_scenario(file)), AbortController().signal)
+async def _failed_replay(chromium: Browser, file: Path) -> list[str]:
+    runner = ReplayRunner(SETTINGS.page, browser=chromium)
+    result = await runner.run(ReplayJob.of(read_scenario(file)), AbortController().signal)
     return [told.message for told in (*result.failures, *(result.notes or ()))]
 
 
-async def alarms(
-    chromium: Browser, replays: ReplayRunner, kept: Contract, folder: Path
-) -> dict[str, list[str]]:
+async def alarms(chromium: Browser, kept: Contract, folder: Path) -> dict[str, list[str]]:
     """What each of the three says about the shop in `folder`, without those that say nothing."""
     write(folder / "flow.scenario.yaml", FLOW)
     write(folder / "checkout.scenario.yaml", SCENARIO)
     said = {
         "contract": await _broken_contract(chromium, kept, folder / "shop"),
-        "replay": await _failed_replay(replays, folder / "flow.scenario.yaml"),
+        "replay": await _failed_replay(chromium, folder / "flow.scenario.yaml"),
         "scenario": await _failed_scenario(chromium, folder / "checkout.scenario.yaml"),
     }
     return {name: lines for name, lines in said.items() if lines}
@@ -178,16 +169,16 @@ def shop(tmp_path: Path) -> Path:
 
 
 async def test_nobody_complains_about_a_shop_as_it_was(
-    chromium: Browser, replays: ReplayRunner, kept: Contract, shop: Path
+    chromium: Browser, kept: Contract, shop: Path
 ) -> None:
-    assert await alarms(chromium, replays, kept, shop.parent) == {}
+    assert await alarms(chromium, kept, shop.parent) == {}
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS.values(), ids=MUTATIONS)
 async def test_a_mutation_is_noticed_by_the_right_one_and_by_no_other(
-    mutation: Mutation, chromium: Browser, replays: ReplayRunner, kept: Contract, shop: Path
+    mutation: Mutation, chromium: Browser, kept: Contract, shop: Path
 ) -> None:
     change(shop / mutation.file, mutation.old, mutation.new)
-    said = await alarms(chromium, replays, kept, shop.parent)
+    said = await alarms(chromium, kept, shop.parent)
     assert list(said) == [mutation.noticed_by], said
     assert mutation.said in "\n".join(said[mutation.noticed_by])
