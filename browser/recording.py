@@ -253,7 +253,7 @@ async def _make(
                 await director.handle(moment)
         complete = True
     except Exception as exc:  # noqa: BLE001  # a browser that went away: the run goes on
-        logger.warning("the film ends here: %s", exc)
+        logger.debug("the film ends here: %s", exc)
         recording.trouble = str(exc)
     finally:
         if editor is not None:
@@ -274,7 +274,7 @@ async def _start_trace(page: Callable[[], Page]) -> BrowserContext | None:
     try:
         await context.tracing.start(screenshots=True, snapshots=True)
     except Error as exc:
-        logger.warning("no trace: %s", exc)
+        logger.debug("no trace: %s", exc)
         return None
     return context
 
@@ -284,7 +284,7 @@ async def _stop_trace(context: BrowserContext, folder: Path | None) -> None:
         async with asyncio.timeout(_TRACE_LIMIT_MS / 1000):
             await context.tracing.stop(path=None if folder is None else folder / "trace.zip")
     except (Error, OSError, TimeoutError) as exc:
-        logger.warning("no trace: %s", exc)
+        logger.debug("no trace: %s", exc)
 
 
 def short_address(address: str) -> str:

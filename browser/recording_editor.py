@@ -9,6 +9,7 @@ import os
 import queue
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -101,7 +102,7 @@ class Editor:
         self._scenes: queue.Queue[Scene | None] = queue.Queue()
         self._state = _State()
         self._film: FilmFile | None = None
-        self._abandoned = threading.Event()
+        self._closing = threading.Event()
         self._thread = threading.Thread(target=self._work, name="film", daemon=True)
         self._thread.start()
 
@@ -113,25 +114,38 @@ class Editor:
 
     def close(self, *, abandon: bool = False) -> None:
         """Draw what was put, unless it is abandoned, and end the file. Blocks."""
-        if abandon:
-            self._abandoned.set()
+        self._closing.set()
         self._scenes.put(None)
         self._thread.join()
+        try:
+            if not abandon and self.trouble is None:
+                # Nobody works beside it any more: what is left is drawn here and at full speed.
+                self._scenes.put(None)
+                self._draw_all(lambda: False)
+        finally:
+            if self._film is not None:
+                self._tried(self._film.close)
 
     def _work(self) -> None:
         _give_way()
-        try:
+        self._draw_all(self._closing.is_set)
+
+    def _draw_all(self, over: Callable[[], bool]) -> None:
+        """Draw scenes until there are no more to come, or it is `over`."""
+        self._tried(lambda: self._draw_while(over))
+
+    def _draw_while(self, over: Callable[[], bool]) -> None:
+        if self._film is None:
             self._film = FilmFile(self.path, self._composer.size, self.codec)
-            try:
-                while (scene := self._scenes.get()) is not None:
-                    if self._abandoned.is_set():
-                        break
-                    self._draw(scene, self._film)
-            finally:
-                self._film.close()
+        while not over() and (scene := self._scenes.get()) is not None:
+            self._draw(scene, self._film)
+
+    def _tried(self, work: Callable[[], None]) -> None:
+        try:
+            work()
         except Exception as exc:  # noqa: BLE001  # a full disk, an encoder: the run knows of neither
-            self.trouble = str(exc) or type(exc).__name__
-            logger.warning("the film ends here: %s", self.trouble)
+            self.trouble = self.trouble or str(exc) or type(exc).__name__
+            logger.debug("the film ends here: %s", self.trouble)
 
     def _draw(self, scene: Scene, film: FilmFile) -> None:
         from_ms = _ms(film.frames)

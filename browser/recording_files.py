@@ -63,7 +63,7 @@ def finish(editor: Editor, folder: Path, title: str, *, gif: bool) -> str | None
         try:
             work()
         except Exception as exc:  # noqa: BLE001  # a full disk, an encoder: the run knows of neither
-            logger.warning("beside the film: %r", exc)
+            logger.debug("beside the film: %r", exc)
             trouble = trouble or str(exc) or type(exc).__name__
     return trouble
 

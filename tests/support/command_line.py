@@ -37,7 +37,12 @@ class Ended:
         return [json.loads(line) for line in self.out.splitlines()]
 
 
-def command(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> Ended:
+def command(
+    *arguments: str,
+    cwd: Path,
+    env: dict[str, str] | None = None,
+    patience_s: float = PATIENCE_S,
+) -> Ended:
     """Run `webmcp-agent` without a terminal to its end."""
     done = subprocess.run(
         [*COMMAND, *arguments],
@@ -46,7 +51,7 @@ def command(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> En
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
-        timeout=PATIENCE_S,
+        timeout=patience_s,
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr)
