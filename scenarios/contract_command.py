@@ -117,7 +117,9 @@ async def lint_command(
     else:
         for line in lint_lines(findings):
             results_console().print(line)
-        said = f"{len(findings)} findings" if findings else "nothing to say"
+        count = len(findings)
+        word = "finding" if count == 1 else "findings"
+        said = f"{count} {word}" if count else "nothing to say"
         results_console().print(Text(f"{said}: {size_text(contract)}"))
     failed = any(finding.level == "error" or strict for finding in findings)
     return BROKEN if failed else KEPT
