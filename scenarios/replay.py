@@ -193,7 +193,7 @@ class Replay:
         )
         if failure is not None:
             self.failures.append(failure)
-        if call.recorded is not None and call.recorded.path is not None:
+        if call.recorded is not None and isinstance(answer, ToolOk):
             await self._compare_page(call.recorded.path, number)
         return None if failure is None else failure.message
 
@@ -241,8 +241,10 @@ class Replay:
         text = f"call {number}: the answer of {made.tool} has another shape: {what}{more}"
         return Failure("replay", "result-drift", text, number)
 
-    async def _compare_page(self, before: str, number: int) -> None:
+    async def _compare_page(self, before: str | None, number: int) -> None:
         """Whether the page that is open is the one that was; what follows `?` may differ."""
+        if before is None:
+            return
         await self.source.list_tools()
         now = self.source.listings[-1].path
         if now is not None and now != before:
