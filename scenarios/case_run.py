@@ -5,7 +5,14 @@ All cases share one model and one Chromium; each has a browser context of its ow
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import ExitStack, aclosing, asynccontextmanager, closing
+from contextlib import (
+    AbstractAsyncContextManager,
+    ExitStack,
+    aclosing,
+    asynccontextmanager,
+    closing,
+    nullcontext,
+)
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
@@ -14,8 +21,8 @@ from playwright.async_api import Browser
 
 from webmcp_agent.agent.adapter import create_local_adapter
 from webmcp_agent.agent.history import messages_of
-from webmcp_agent.agent.request import ChatMessage, RunRequest
-from webmcp_agent.agent.stream import AgentStreamPart, RunError
+from webmcp_agent.agent.request import ChatMessage, RunRequest, message_text
+from webmcp_agent.agent.stream import AgentStreamPart, RunError, report_of
 from webmcp_agent.agent.trace import TraceEvent
 from webmcp_agent.browser.errors import BrowserError
 from webmcp_agent.browser.page_tools import PageTools
@@ -26,6 +33,7 @@ from webmcp_agent.scenarios.case_models import CaseModels
 from webmcp_agent.scenarios.case_page import CannotJudge, SharedChromium, open_case_page
 from webmcp_agent.scenarios.causes import Cause, cause_of
 from webmcp_agent.scenarios.errors import ScenarioError
+from webmcp_agent.scenarios.film import Film, open_film
 from webmcp_agent.scenarios.masking import Masker
 from webmcp_agent.scenarios.offered import Start, WatchedTools
 from webmcp_agent.scenarios.outcome import Failure, MadeCall, Outcome, outcome_of
@@ -159,8 +167,13 @@ class CaseRunner:
                     files.page(Start(start=start, setup=list(case.setup)).to_json())
             talk = _Talk(case, repeat, signal, provider, files, folder)
             try:
-                async with self._tools(case, start, browser, signal) as source:
+                async with (
+                    self._tools(case, start, browser, signal) as source,
+                    self._film(source, talk) as talk.film,
+                ):
                     result = await self._judged(talk, source)
+                    if talk.film is not None:
+                        talk.film.judged(result.passed)
             except (ScenarioError, BrowserError) as exc:
                 result = talk.result([Failure("error", "error", str(exc))])
             result = without_secrets(result, masker)
@@ -182,6 +195,15 @@ class CaseRunner:
             return
         async with open_case_page(case, start, browser, self._settings.page, signal) as tools:
             yield tools
+
+    def _film(self, source: ToolSource, talk: "_Talk") -> AbstractAsyncContextManager[Film | None]:
+        """The film of a page in the folder of its case, when there is to be one."""
+        if talk.folder is None or not isinstance(source, PageTools):
+            return nullcontext()
+        settings = self._settings
+        return open_film(
+            settings.film, settings.page, source, talk.folder, model=talk.provider.label
+        )
 
     async def _judged(self, talk: "_Talk", source: ToolSource) -> CaseResult:
         limit_ms = talk.case.timeout_ms
@@ -226,7 +248,9 @@ class CaseRunner:
         for index, turn in enumerate(talk.case.turns):
             messages += turn
             parts = talk.new_run()
-            began = perf_counter()
+            if talk.film is not None and page is not None:
+                talk.film.request(message_text(messages[-1]), page.url)
+            began, spent_ms = perf_counter(), talk.spent.model_ms
             try:
                 async with aclosing(
                     adapter.run(RunRequest(messages, watched, talk.signal))
@@ -234,7 +258,10 @@ class CaseRunner:
                     async for part in stream:
                         talk.part(part)
             finally:
-                talk.total_ms += (perf_counter() - began) * 1000
+                ms = (perf_counter() - began) * 1000
+                talk.total_ms += ms
+            if talk.film is not None:
+                talk.film.over(report_of(parts), ms, talk.spent.model_ms - spent_ms)
             messages += messages_of(parts)
             if talk.signal.aborted or isinstance(parts[-1], RunError):
                 break
@@ -253,6 +280,7 @@ class _Talk:
     provider: LocalProvider
     files: RunFolder | None
     folder: Path | None
+    film: Film | None = None
     runs: list[list[AgentStreamPart]] = field(default_factory=list[list[AgentStreamPart]])
     spent: Spent = field(default_factory=Spent)
     total_ms: float = 0.0
@@ -265,6 +293,8 @@ class _Talk:
         self.runs[-1].append(part)
         if self.files is not None:
             self.files.part(part)
+        if self.film is not None:
+            self.film.part(part)
 
     def trace(self, event: TraceEvent) -> None:
         self.spent.add(event)

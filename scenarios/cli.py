@@ -357,6 +357,8 @@ def hold(
         typer.Option("--out", metavar="DIR", help="Keep all results, and the trace of each case."),
     ] = None,
     report: Report = None,
+    record: Record = Recorded.off,
+    film: FilmOptions = None,
     against: Annotated[
         Path | None,
         typer.Option(
@@ -396,6 +398,7 @@ def hold(
             secret=secret,
         ),
         model=_model_settings(model, adapter, device, constrain),
+        film=_film_settings(record, film, secret),
         max_steps=max_steps,
         instructions=_text_or_file(instructions),
     )
@@ -404,6 +407,8 @@ def hold(
 
         names = [str(path) for path in paths]
         _exit(hold_attacks, names, settings, repeat, out, report, json)
+    if record is not Recorded.off and out is None:
+        out = report or Path("test-results")
     holding = Holding(
         url=url,
         repeats=repeat,

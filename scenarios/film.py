@@ -36,6 +36,7 @@ from webmcp_agent.browser.tools import JsonObject
 from webmcp_agent.scenarios.console import FINISH_WORDS, call_text, seconds
 from webmcp_agent.scenarios.errors import WrongUsage
 from webmcp_agent.scenarios.given import Given
+from webmcp_agent.scenarios.masking import Masker
 
 Record = Literal["off", "on", "retain-on-failure"]
 """The words of pytest-playwright: no film, a film, a film of what did not succeed."""
@@ -110,8 +111,11 @@ def _with_option(options: RecordingOptions, pair: str, name: str, value: str) ->
 class Film:
     """Tells a recording what the parts of a run say; nothing here can fail a run."""
 
-    def __init__(self, recording: Recording, settings: FilmSettings, model: str) -> None:
+    def __init__(
+        self, recording: Recording, settings: FilmSettings, model: str, masker: Masker
+    ) -> None:
         self._recording = recording
+        self._masker = masker
         self._settings = settings
         self._model = model
         self._requests = 0
@@ -139,8 +143,8 @@ class Film:
 
     def part(self, part: AgentStreamPart) -> None:
         """A part of the run, in its order."""
-        match part:
-            case ToolCall():
+        match self._masker.part(part):
+            case ToolCall() as part:
                 self._calls += 1
                 self._began = perf_counter()
                 caption = caption_of(part.name, part.args)
@@ -153,17 +157,15 @@ class Film:
                         rows=tuple(Row(key, value_text(value)) for key, value in part.args.items()),
                     )
                 )
-            case ToolResult():
+            case ToolResult() as part:
                 self._answered(Reply(True, "answered", self._taken(), gist(part.text)))
-            case ToolError():
+            case ToolError() as part:
                 self._answered(Reply(False, part.code, self._taken(), part.error))
             case _:
                 return
 
     def over(self, report: RunReport, total_ms: float, model_ms: float) -> None:
         """A request ended."""
-        stays = self._settings.record == "on" or not report.succeeded
-        self._recording.keep = stays or (self._requests > 1 and self._recording.keep)
         waited = {"fast": "sped up", "cut": "cut out", "real": ""}[self._settings.options.waiting]
         facts = [f"{seconds(total_ms)} in all, {seconds(model_ms)} of it the model's"]
         if waited and model_ms:
@@ -175,10 +177,19 @@ class Film:
             End(
                 kicker=FINISH_WORDS.get(report.finish, report.finish).capitalize(),
                 headline=answer if len(answer) <= _SHOWN_ANSWER else answer[:_SHOWN_ANSWER] + "…",
-                calls=tuple(map(_ran, report.calls, took)),
+                calls=tuple(map(self._ran, report.calls, took)),
                 facts=tuple(fact for fact in facts if fact),
             )
         )
+
+    def judged(self, succeeded: bool) -> None:
+        """Whether what was filmed succeeded: what did not is always retained."""
+        self._recording.keep = self._settings.record == "on" or not succeeded
+
+    def _ran(self, call: CallReport, ms: float) -> Ran:
+        ok = call.outcome == "ok"
+        what = call_text(call.name, self._masker.members(call.args))
+        return Ran(ok, what, seconds(ms) if ok else call.outcome)
 
     def _answered(self, reply: Reply) -> None:
         self._recording.answers(reply)
@@ -187,11 +198,6 @@ class Film:
         ms = (perf_counter() - self._began) * 1000
         self._took.append(ms)
         return seconds(ms)
-
-
-def _ran(call: CallReport, ms: float) -> Ran:
-    ok = call.outcome == "ok"
-    return Ran(ok, call_text(call.name, call.args), seconds(ms) if ok else call.outcome)
 
 
 def words_of(name: str) -> str:
@@ -270,4 +276,4 @@ async def open_film(
     # Captions are drawn where nobody sees them being drawn.
     browser = None if page.headed or page.cdp else tools.page.context.browser
     async with open_recording(lambda: tools.page, folder, options, browser=browser) as recording:
-        yield Film(recording, settings, model)
+        yield Film(recording, settings, model, given.masker)

@@ -263,6 +263,7 @@ class Session:
         report, total_ms = report_of(shown), (time.perf_counter() - began) * 1000
         if film is not None:
             film.over(report, total_ms, spent.model_ms)
+            film.judged(report.succeeded)
         return RunOutcome(
             report=report,
             parts=tuple(parts),

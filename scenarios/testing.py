@@ -80,6 +80,7 @@ async def hold_cases(
     """Hold each case; files that are wrong are told before anything is opened.
 
     Paths that are results of an earlier test are counted as they are, without a model."""
+    settings.film.check()
     earlier = None if holding.against is None else read_results(holding.against)
     if kept := results_named(paths):
         if len(kept) < len(paths):

@@ -277,3 +277,37 @@ def test_captions_say_in_words_what_a_call_does() -> None:
     )
     assert caption_of("set", {"tags": ["a"], "note": "", "n": 1}) == "Set: n 1"
     assert caption_of("list_categories", {}) == "List categories"
+
+
+def test_each_case_of_a_test_has_a_film_of_its_own_and_only_failed_ones_are_retained(
+    tmp_path: Path,
+) -> None:
+    """Two requests of a conversation are two titles of one film."""
+    cases = tmp_path / "cases"
+    cases.mkdir()
+    for name, answer in (("right", "mugs"), ("wrong", "lamps")):
+        (cases / f"{name}.scenario.yaml").write_text(
+            f"""
+start: "shop:"
+requests: [Find a mug, And now]
+checks:
+  answer: {{contains: {answer}}}
+""",
+            encoding="utf-8",
+        )
+    replies = script(tmp_path, *[SEARCH, "Found.", "There are mugs."] * 2)
+    ended = command(
+        "test", "cases", "--yes", "--json", "--model", replies, "--record", "retain-on-failure",
+        "--film", "waiting=cut", cwd=tmp_path, patience_s=300,
+    )  # fmt: skip
+    assert ended.code == 1, ended.err
+    folders = {
+        str(line["case"]): Path(str(line["out"]))
+        for line in ended.json_lines()
+        if isinstance(line, dict) and "case" in line
+    }
+    films = {name: (tmp_path / folder / "video.mp4") for name, folder in folders.items()}
+    assert {name: film.exists() for name, film in films.items()} == {"right": False, "wrong": True}
+    assert [title for _, title in seen(films["wrong"]).chapters] == [
+        "Request", "1 Search products", "Done", "Request 2", "Done",
+    ]  # fmt: skip
