@@ -44,6 +44,8 @@ Record = Literal["off", "on", "retain-on-failure"]
 _SHOWN_ANSWER = 420
 """Characters of the answer on the last card."""
 _SHOWN_VALUE = 120
+_SENTENCES = {"message", "summary", "text"}
+"""Members that say all in words."""
 _SWITCH = {"on": True, "off": False}
 
 
@@ -158,7 +160,7 @@ class Film:
                     )
                 )
             case ToolResult() as part:
-                self._answered(Reply(True, "answered", self._taken(), gist(part.text)))
+                self._answered(Reply(True, "answered", self._taken(), answer_text(part.text)))
             case ToolError() as part:
                 self._answered(Reply(False, part.code, self._taken(), part.error))
             case _:
@@ -222,6 +224,20 @@ def caption_of(name: str, args: JsonObject) -> str:
             case _:
                 continue
     return f"{words_of(name)}: {', '.join(told[:3])}" if told else words_of(name)
+
+
+def answer_text(text: str) -> str:
+    """An answer in short, for people: the members of a flat object, else what `gist` says."""
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        return gist(text)
+    if not isinstance(value, dict) or _SENTENCES & value.keys():
+        return gist(text)
+    if not value or any(isinstance(member, dict | list) for member in value.values()):
+        return gist(text)
+    told = (f"{words_of(key).lower()}: {value_text(member)}" for key, member in value.items())
+    return ", ".join(told)
 
 
 def value_text(value: JsonValue) -> str:

@@ -20,7 +20,7 @@ from webmcp_agent.agent.tool_calls import write_call
 from webmcp_agent.agent.wording import gist
 from webmcp_agent.browser.tools import JsonObject
 from webmcp_agent.scenarios.errors import WrongUsage
-from webmcp_agent.scenarios.film import caption_of, read_film, words_of
+from webmcp_agent.scenarios.film import answer_text, caption_of, read_film, words_of
 
 TASK = "Find a “blue” mug & open it"
 SEARCH = write_call("search_products", {"query": "mug", "max_price": 100}, "tags")
@@ -83,7 +83,7 @@ def test_cards_chapters_and_subtitles_say_what_the_stream_says(film_folder: Path
     parts = [part_from_json(line) for line in lines]
     calls = [part for part in parts if isinstance(part, ToolCall)]
     answers = [
-        f"✓ {gist(part.text)}" if isinstance(part, ToolResult) else f"✗ {part.error}"
+        f"✓ {answer_text(part.text)}" if isinstance(part, ToolResult) else f"✗ {part.error}"
         for part in parts
         if isinstance(part, ToolResult | ToolError)
     ]
@@ -277,6 +277,20 @@ def test_captions_say_in_words_what_a_call_does() -> None:
     )
     assert caption_of("set", {"tags": ["a"], "note": "", "n": 1}) == "Set: n 1"
     assert caption_of("list_categories", {}) == "List categories"
+
+
+def test_answers_are_told_in_short() -> None:
+    assert [answer_text(text) for text in (
+        '{"title": "Blue mug", "in_cart": 2, "total": 19.5}',
+        '{"message": "Added.", "in_cart": 2}',
+        '{"results": [{"title": "Blue mug"}, {"title": "Red mug"}], "total": 2}',
+        "Opening Blue mug.", "{}", "[[[",
+    )] == [
+        "title: Blue mug, in cart: 2, total: 19.5",
+        "Added.",
+        "2 results: Blue mug, Red mug",
+        "Opening Blue mug.", gist("{}"), "[[[",
+    ]  # fmt: skip
 
 
 def test_each_case_of_a_test_has_a_film_of_its_own_and_only_failed_ones_are_retained(
