@@ -33,7 +33,7 @@ class LoopThread:
         self._loop.run_forever()
 
     def run(
-        self, work: Coroutine[Any, Any, T], *, meanwhile: Callable[[], None] | None = None
+        self, work: Coroutine[Any, Any, T], *, meanwhile: Callable[[], object] | None = None
     ) -> T:
         """Wait for what `work` gives or raises; `meanwhile` is called again and again until then.
 
@@ -94,7 +94,7 @@ class _Work(Generic[T]):
         else:
             self.done.set_result(task.result())
 
-    def attend(self, until: Future[Any], meanwhile: Callable[[], None] | None = None) -> None:
+    def attend(self, until: Future[Any], meanwhile: Callable[[], object] | None = None) -> None:
         """Wait until that or the task itself is done."""
         waited_for = {until, self.done}
         try:

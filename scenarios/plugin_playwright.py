@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 PORT = "--remote-debugging-port="
 ENABLE = "--enable-features="
+CATCH_UP = 100
+"""Looks at an address before it is taken to be one that Playwright never tells."""
 
 
 @pytest.fixture(scope="session")
@@ -77,10 +79,17 @@ def page_tools(
     target: str = cdp.send("Target.getTargetInfo")["targetInfo"]["targetId"]
     page.add_init_script(script("legacy.js"))
 
-    def let_handlers_run() -> None:
+    def let_handlers_run() -> bool:
         # Playwright's own loop stands still while the test waits for us; any answer moves it.
         with suppress(Error):
-            cdp.send("Target.getTargetInfo")
+            return cdp.send("Target.getTargetInfo")["targetInfo"]["url"] == page.url
+        return True
+
+    def catch_up() -> None:
+        # So that `page.url` is true in the test's next line.
+        for _ in range(CATCH_UP):
+            if let_handlers_run():
+                return
 
     with (
         _webmcp_rig.attached_page(port, target) as ours,
@@ -90,6 +99,7 @@ def page_tools(
             webmcp_policy,
             base_url=base_url_of(request),
             meanwhile=let_handlers_run,
+            afterwards=catch_up,
         ) as tools,
     ):
         yield tools

@@ -5,7 +5,7 @@ answers its own dialogs, and closes its page when it has done with it.
 """
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from webmcp_agent.browser.page_tools import PageTools
     from webmcp_agent.browser.policy import Policy
     from webmcp_agent.browser.tools import PageContext, PageTool, ToolFail, ToolOk
+
+KEEP_UP_MS = 2_000
+"""How long the news of a move may take from one connection to another."""
 
 T = TypeVar("T")
 
@@ -43,13 +46,16 @@ class SyncPageTools:
         policy: "Policy",
         *,
         base_url: str | None = None,
-        meanwhile: Callable[[], None] | None = None,
+        meanwhile: Callable[[], object] | None = None,
+        afterwards: Callable[[], None] | None = None,
     ) -> None:
+        """`meanwhile` and `afterwards` let somebody else, who has the page too, keep up with it."""
         self._thread = thread
         self._page = page
         self._policy = policy
         self._base_url = base_url
         self._meanwhile = meanwhile
+        self._afterwards = afterwards
         self._stack = ExitStack()
         self._calls = 0
 
@@ -67,6 +73,7 @@ class SyncPageTools:
     @property
     def url(self) -> str:
         """The address of what is open."""
+        self.wait(self._keep_up())
         return self._page.url
 
     def goto(self, url: str) -> str:
@@ -134,17 +141,41 @@ class SyncPageTools:
 
     def evaluate(self, js: str) -> "JsonValue":
         """What a JavaScript expression gives on the page."""
-        return self.wait(self._page.evaluate(js))
+
+        async def given() -> "JsonValue":
+            await self._keep_up()
+            return await self._page.evaluate(js)
+
+        return self.wait(given())
 
     @asynccontextmanager
     async def visit(self, policy: "Policy | None" = None) -> "AsyncGenerator[PageTools]":
         """The page's tools for code on our own loop; meanwhile the page stays on its origins."""
         from webmcp_agent.browser.page_tools import PageTools
 
+        await self._keep_up()
         async with PageTools(self._page, policy=policy or self._policy) as tools:
             tools.stay_here()
             yield tools
 
+    async def _keep_up(self) -> None:
+        """Hear of the move that the test has just made, before anything is done there."""
+        from playwright.async_api import Error
+
+        from webmcp_agent.browser.cdp import CdpSession
+
+        with suppress(Error):
+            cdp = await CdpSession.of(self._page)
+            url: str = (await cdp.send("Target.getTargetInfo"))["targetInfo"]["url"]
+            await cdp.detach()
+            # An error page has an address that Playwright never tells.
+            await self._page.wait_for_url(
+                lambda known: known == url, wait_until="commit", timeout=KEEP_UP_MS
+            )
+
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
         """What `work` gives on our own loop; the test's own handlers run while it waits."""
-        return self._thread.run(work, meanwhile=self._meanwhile)
+        given = self._thread.run(work, meanwhile=self._meanwhile)
+        if self._afterwards is not None:
+            self._afterwards()
+        return given

@@ -60,9 +60,12 @@ def test_the_test_goes_where_it_likes_between_two_calls(page, page_tools):
     here = page_tools.goto(SITE)
     assert page_tools.page_context().h1 == "Book a table"
     elsewhere = page_tools.goto(SITE)
-    assert elsewhere != here
-    page.goto(here)
-    assert page_tools.url == page.url == here
+    assert page.url == elsewhere != here
+    for address in (here, elsewhere, here):
+        page.goto(address)
+        assert page_tools.evaluate("location.href") == address
+        page.reload()
+        assert page_tools.url == page.url == address
     assert page_tools.call("find_tables", guests=2) == {"tables": [3, 7]}
     page.close()
 
