@@ -219,6 +219,7 @@ async def test_a_film_of_a_browser_that_goes_away_keeps_what_it_had_and_still_en
                 await called(tools, recording, "count")
                 await browser.close()
                 recording.ends(End("Unavailable", "The browser is gone."))
+    assert recording.trouble is None
     assert [shot["kind"] for shot in told(tmp_path)][-2:] == ["answer", "end"]
 
 
