@@ -235,13 +235,15 @@ async def _make(
     from webmcp_agent.browser.recording_director import Director
     from webmcp_agent.browser.recording_editor import Editor
     from webmcp_agent.browser.recording_encoder import find_codec
-    from webmcp_agent.browser.recording_files import STEM, finish, remove
+    from webmcp_agent.browser.recording_files import BESIDE, STEM, finish, remove
     from webmcp_agent.browser.recording_picture import Composer
 
     look = Look(theme=options.theme, color=options.color, logo=logo, scale=options.scale)
     editor: Editor | None = None
     complete = False
     try:
+        # What an earlier film left in the folder is not of this one.
+        remove(folder, BESIDE)
         async with Cards(look, browser) as cards:
             drawn = await cards.draw(ground()), await cards.draw(digits())
             composer = Composer(*drawn, color=look.color, scale=look.scale)

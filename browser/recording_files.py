@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from webmcp_agent.browser.recording_editor import Editor
@@ -29,9 +29,8 @@ GIF = "video.gif"
 SHEET = "storyboard.png"
 PAGE = "storyboard.html"
 TRACE = "trace.zip"
-NAMES = (
-    f"{STEM}.mp4", f"{STEM}.webm", SUBTITLES, CHAPTERS, POSTER, SHOTS, GIF, SHEET, PAGE, TRACE,
-)  # fmt: skip
+FILMS = (f"{STEM}.mp4", f"{STEM}.webm")
+BESIDE = (SUBTITLES, CHAPTERS, POSTER, SHOTS, GIF, SHEET, PAGE, TRACE)
 
 
 def finish(editor: Editor, folder: Path, title: str, *, gif: bool) -> str | None:
@@ -68,9 +67,9 @@ def finish(editor: Editor, folder: Path, title: str, *, gif: bool) -> str | None
     return trouble
 
 
-def remove(folder: Path) -> None:
+def remove(folder: Path, names: Sequence[str] = (*FILMS, *BESIDE)) -> None:
     """Remove a film and what belongs to it."""
-    for name in NAMES:
+    for name in names:
         (folder / name).unlink(missing_ok=True)
 
 

@@ -30,6 +30,7 @@ from webmcp_agent.browser.recording import (
     logo_address,
     open_recording,
     require_encoder,
+    short_address,
 )
 from webmcp_agent.browser.recording_moments import Act, End, Ran, Reply, Row, Title
 from webmcp_agent.browser.tools import JsonObject
@@ -140,7 +141,7 @@ class Film:
         self._requests += 1
         self._took = []
         kicker = "Request" if self._requests == 1 else f"Request {self._requests}"
-        facts = (address, self._model)
+        facts = (short_address(address), self._model)
         self._recording.title(Title(kicker, text, tuple(fact for fact in facts if fact)))
 
     def part(self, part: AgentStreamPart) -> None:

@@ -97,7 +97,7 @@ def test_a_gif_keeps_the_length_and_stays_below_its_limit(tmp_path: Path) -> Non
         for number in range(getattr(gif, "n_frames", 1)):
             gif.seek(number)
             lengths.append(gif.info["duration"])
-        assert (gif.size, len(lengths)) == ((960, 600), 4)
+        assert (gif.size, len(lengths)) == ((800, 500), 4)
     assert abs(sum(lengths) - 4_000) <= 100
     small = tmp_path / "small.gif"
     write_gif(path, small, limit_bytes=1)

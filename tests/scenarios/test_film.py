@@ -138,7 +138,7 @@ def test_a_card_lies_over_the_page_while_a_call_is_told_of(film_folder: Path) ->
 
 
 def test_poster_storyboard_and_gif_lie_beside_the_film(film_folder: Path) -> None:
-    for name, size in (("video.png", (1440, 900)), ("video.gif", (960, 600))):
+    for name, size in (("video.png", (1440, 900)), ("video.gif", (800, 500))):
         with Image.open(film_folder / name) as image:
             assert image.size == size, name
     with Image.open(film_folder / "storyboard.png") as image:
