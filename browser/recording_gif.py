@@ -23,7 +23,8 @@ _MOST = 240
 """Pictures that are looked at; all of them are in memory at once."""
 _WIDTHS = (800, 640, 480)
 _COLORS = 255
-_STAYS_MS = 500
+_SAMPLES = 12
+"""Pictures that the palette is made for."""
 _NOISE = 14
 """Steps of a channel that a lossy film differs in by itself."""
 
@@ -62,12 +63,13 @@ def _write(film: Path, target: Path, width: int) -> None:
 
 def _palette(film: Path, width: int) -> Image.Image:
     """Colours that all pictures share: else each change of palette would repaint everything."""
-    chosen: list[Image.Image] = []
-    for number, frame in enumerate(_frames(film, width)):
-        # What stays is what people look at.
-        if frame.ms >= _STAYS_MS or not number:
-            chosen.append(frame.image)
-    chosen = chosen[:: max(1, len(chosen) // 12)]
+    av: Any = import_module("av")
+    with av.open(str(film)) as container:
+        stream = container.streams.video[0]
+        # The key frames are a fair sample, and decoding them takes little of the time.
+        stream.codec_context.skip_frame = "NONKEY"
+        found = [_scaled(frame, width) for frame in container.decode(stream)]
+    chosen = found[:: -(-len(found) // _SAMPLES)]
     sheet = Image.new("RGB", (width, sum(picture.height for picture in chosen)))
     top = 0
     for picture in chosen:
@@ -76,6 +78,11 @@ def _palette(film: Path, width: int) -> Image.Image:
     # Looked at beside the other methods: this one keeps small places of strong colour, which are
     # what a brand's colour and a picture of a product are in a film that is mostly pale.
     return sheet.quantize(_COLORS, method=Image.Quantize.FASTOCTREE)
+
+
+def _scaled(frame: Any, width: int) -> Image.Image:
+    height = round(frame.height * width / frame.width)
+    return frame.to_image(width=width, height=height, interpolation="LANCZOS")
 
 
 def _frames(film: Path, width: int) -> Generator[_Frame]:
@@ -90,10 +97,7 @@ def _frames(film: Path, width: int) -> Generator[_Frame]:
             frames += 1
             if number % every:
                 continue
-            height = round(frame.height * width / frame.width)
-            picture: Image.Image = frame.to_image().resize(
-                (width, height), Image.Resampling.LANCZOS
-            )
+            picture = _scaled(frame, width)
             if shown is None:
                 shown, frames = picture, 0
                 continue
