@@ -29,7 +29,7 @@ WINDOW = (80, 30, 1360, 750)
 """Where the page is shown: 1280 × 720, the size that our pages have."""
 WINDOW_RADIUS = 14
 CLOCK_RIGHT, CLOCK_TOP = 1360, 772
-DIGITS = "0123456789:."
+DIGITS = "0123456789:.×"
 DIGIT_SIZE = (19, 44)
 
 Theme = Literal["light", "dark"]

@@ -15,7 +15,7 @@ SceneKind = Literal["title", "wait", "call", "page", "answer", "end"]
 Box = tuple[int, int, int, int]
 """Left, top, right and bottom in pixels; right and bottom lie outside."""
 
-LONGEST_WAIT_MS = 1_200
+LONGEST_WAIT_MS = 1_000
 """Film time of a wait that is sped up."""
 SHORTEST_WAIT_MS = 200
 """A wait below this is not worth a scene."""

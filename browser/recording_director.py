@@ -172,13 +172,13 @@ class Director:
             return chapter
         layers: tuple[Layer, ...] = ()
         if film_ms:
-            speed = speed_text(run_ms, film_ms)
-            note = f"{_seconds(run_ms)} {speed}" if speed else ""
-            layers = (await self._band("", THINKING, moment.address, note),)
+            # Without a note it is the same picture each time, and drawn once.
+            layers = (await self._band("", THINKING, moment.address, ""),)
         self._put(
             Scene(
                 "wait", THINKING, self._from_ms, moment.at_ms, film_ms,
                 shown=tuple(shown), layers=layers, chapter=chapter,
+                speed=speed_text(run_ms, film_ms),
             )
         )  # fmt: skip
         self._from_ms = moment.at_ms

@@ -5,9 +5,7 @@ When it cannot go on, the film ends where it is; whoever gives scenes does not n
 
 import io
 import logging
-import os
 import queue
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,11 +21,9 @@ from webmcp_agent.browser.recording_picture import Composer, View
 
 logger = logging.getLogger("webmcp_agent.browser")
 
-FADE_FRAMES = 8
+FADE_FRAMES = 6
 _CLOCK_FRAMES = 3
 """The clock shows tenths: it changes at most once in so many frames."""
-_NICE = 5
-"""The film gives way to the model."""
 _CROWDED = 12
 """Scenes that wait to be drawn; beyond them what moves is left out."""
 _STILL_QUALITY = 90
@@ -51,6 +47,8 @@ class Scene:
     layers: tuple[Layer, ...] = ()
     movable: bool = False
     """Whether the last layer may go to another corner, where it hides less of what stands out."""
+    speed: str = ""
+    """How much faster than the run the film is, such as `×12`."""
     page: bool = True
     """Whether the page is to be seen."""
     dim: float = 0.0
@@ -102,7 +100,7 @@ class Editor:
         self._scenes: queue.Queue[Scene | None] = queue.Queue()
         self._state = _State()
         self._film: FilmFile | None = None
-        self._closing = threading.Event()
+        self._abandoned = threading.Event()
         self._thread = threading.Thread(target=self._work, name="film", daemon=True)
         self._thread.start()
 
@@ -114,30 +112,21 @@ class Editor:
 
     def close(self, *, abandon: bool = False) -> None:
         """Draw what was put, unless it is abandoned, and end the file. Blocks."""
-        self._closing.set()
+        if abandon:
+            self._abandoned.set()
         self._scenes.put(None)
         self._thread.join()
-        try:
-            if not abandon and self.trouble is None:
-                # Nobody works beside it any more: what is left is drawn here and at full speed.
-                self._scenes.put(None)
-                self._draw_all(lambda: False)
-        finally:
-            if self._film is not None:
-                self._tried(self._film.close)
 
     def _work(self) -> None:
-        _give_way()
-        self._draw_all(self._closing.is_set)
+        # At the priority of all: a thread that is kept waiting while it holds the interpreter's
+        # lock keeps the run waiting too.
+        self._tried(self._draw_all)
+        if self._film is not None:
+            self._tried(self._film.close)
 
-    def _draw_all(self, over: Callable[[], bool]) -> None:
-        """Draw scenes until there are no more to come, or it is `over`."""
-        self._tried(lambda: self._draw_while(over))
-
-    def _draw_while(self, over: Callable[[], bool]) -> None:
-        if self._film is None:
-            self._film = FilmFile(self.path, self._composer.size, self.codec)
-        while not over() and (scene := self._scenes.get()) is not None:
+    def _draw_all(self) -> None:
+        self._film = FilmFile(self.path, self._composer.size, self.codec)
+        while (scene := self._scenes.get()) is not None and not self._abandoned.is_set():
             self._draw(scene, self._film)
 
     def _tried(self, work: Callable[[], None]) -> None:
@@ -196,7 +185,7 @@ class Editor:
             base = base or self._composer.compose(View(self._state.page, scene.layers))
             share = start / frames
             run_ms = scene.run_from_ms + share * (scene.run_to_ms - scene.run_from_ms)
-            picture = self._composer.with_clock(base, run_ms)
+            picture = self._composer.with_clock(base, run_ms, scene.speed)
             if start:
                 film.write(picture, min(_CLOCK_FRAMES, frames - start))
                 self._state.picture = picture
@@ -256,9 +245,3 @@ def _frames(ms: float) -> int:
 
 def _ms(frames: int) -> int:
     return round(frames * 1000 / FRAME_RATE)
-
-
-def _give_way() -> None:
-    """Let this thread, and none other, wait when the processors are busy; on Linux only."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)

@@ -15,6 +15,9 @@ from typing import IO, Any
 from PIL import Image
 
 FRAME_RATE = 30
+_KEY = 1
+"""FFmpeg's AV_PICTURE_TYPE_I."""
+_STAYS_FRAMES = FRAME_RATE // 3
 _FRAGMENT_MS = 500
 """What is lost at most when the program is killed."""
 
@@ -46,7 +49,7 @@ H264 = Codec(
         "x264-params": "cabac=1:8x8dct=1:aq-mode=1",
         "crf": "19",
         "bf": "0",
-        "g": str(3 * FRAME_RATE),
+        "g": str(10 * FRAME_RATE),
     },
     {
         "movflags": "empty_moov+default_base_moof",
@@ -63,7 +66,7 @@ VP9 = Codec(
         "crf": "28",
         "b": "0",
         "lag-in-frames": "0",
-        "g": str(3 * FRAME_RATE),
+        "g": str(10 * FRAME_RATE),
     },
     {"flush_packets": "1", "cluster_time_limit": str(_FRAGMENT_MS)},
 )
@@ -181,14 +184,18 @@ class FilmFile:
         self._shown = frame.reformat(
             format="yuv420p", dst_colorspace="ITU709", dst_color_range="MPEG"
         )
-        self.hold(count)
+        # What stays is a key frame: sharp, found at once, and what a GIF's colours are taken from.
+        self._hold(count, key=count >= _STAYS_FRAMES)
 
     def hold(self, count: int) -> None:
         """Show the last picture for `count` frames more."""
-        for _ in range(count):
+        self._hold(count, key=False)
+
+    def _hold(self, count: int, *, key: bool) -> None:
+        for number in range(count):
             self._shown.pts = self.frames
             self._shown.time_base = Fraction(1, FRAME_RATE)
-            self._shown.pict_type = 0
+            self._shown.pict_type = _KEY if key and not number else 0
             self._mux(self._stream.encode(self._shown))
             self.frames += 1
 

@@ -103,15 +103,15 @@ class Composer:
             image.paste(layer.image, layer.at, layer.image)
         return image
 
-    def with_clock(self, image: Image.Image, run_ms: float) -> Image.Image:
-        """`image` with the run time on it, in tenths of a second."""
+    def with_clock(self, image: Image.Image, run_ms: float, speed: str = "") -> Image.Image:
+        """`image` with the run time on it, in tenths of a second, and below it how fast it runs."""
         clocked = image.copy()
-        text = clock_text(run_ms)
-        cell = DIGIT_SIZE[0] * self._scale
-        left = CLOCK_RIGHT * self._scale - cell * len(text)
-        for at, each in enumerate(text):
-            digit = self._digits[each]
-            clocked.paste(digit, (left + cell * at, CLOCK_TOP * self._scale), digit)
+        cell, high = DIGIT_SIZE[0] * self._scale, DIGIT_SIZE[1] * self._scale
+        for line, text in enumerate((clock_text(run_ms), speed)):
+            left = CLOCK_RIGHT * self._scale - cell * len(text)
+            top = CLOCK_TOP * self._scale + line * high
+            for at, each in enumerate(text):
+                clocked.paste(self._digits[each], (left + cell * at, top), self._digits[each])
         return clocked
 
     def corners(self, card: Layer) -> list[Layer]:
