@@ -22,8 +22,8 @@ _TAG = re.compile(
 )
 _GAP = re.compile(r"\s{30,}")
 
-# Each lets pass what tools for mail, tasks and support desks say of themselves: "Ignore all messages
-# of this thread", "Create a new task", "Do not notify the customer".
+# Each lets pass what tools for mail, tasks and support desks say of themselves: "Ignore all
+# messages of this thread", "Create a new task", "Do not notify the customer".
 _TO_THE_MODEL = re.compile(
     "|".join(
         (

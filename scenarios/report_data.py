@@ -23,8 +23,9 @@ VIDEOS = {".mp4", ".webm"}
 PICTURES = {".gif", ".jpeg", ".jpg", ".png", ".webp"}
 
 _TAKEN = (
-    "file", "repeat", "model", "why", "failures", "steps", "finish", "answer", "url", "ms", "tokens",
-)  # fmt: skip
+    *("file", "repeat", "model", "why", "failures", "steps", "finish", "answer", "url", "ms"),
+    "tokens",
+)
 """What a report takes over from a summary as it is."""
 
 Verdict = Literal["passed", "failed", "error"]

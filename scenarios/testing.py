@@ -91,7 +91,7 @@ async def hold_cases(
     given = settings.page.given
     cases = cases_of(paths, given.variables, secrets=given.secrets)
     jobs = [
-        Job(case, case, repeat, None if holding.out is None else holding.out / name)
+        Job(case, case, repeat, None if holding.kept is None else holding.kept / name)
         for case, names in zip(cases, folder_names(cases, holding.repeats), strict=True)
         for repeat, name in enumerate(names, 1)
     ]

@@ -61,6 +61,6 @@ async def test_the_prompt_says_what_is_open_before_and_after_a_navigation(
     async with open_page(chromium, f"{site}/moves.html", policy=YES) as tools:
         await collect(provider, RunRequest([user_message("Open the order")], tools))
     before, after = provider.requests
-    assert "\nPage: /moves.html | Moves | Moves\n" in before.system
+    assert before.system.endswith("\nPage: /moves.html | Moves | Moves")
     assert "\nPage: /arrived.html | Arrived | Order 7" in after.system
     assert {tool.name for tool in before.tools} != {tool.name for tool in after.tools}

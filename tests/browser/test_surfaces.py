@@ -69,6 +69,9 @@ async def test_a_surface_that_cannot_be_read_is_a_warning(chromium: Browser) -> 
         ]
 
 
+LOOK_ALIKE = ("List and list", "search-a and search_a", "search-a and search.a")
+
+
 async def test_legal_names_work_exactly_and_others_are_left_out(chromium: Browser) -> None:
     """C-59."""
     async with surface(chromium, "careless") as tools:
@@ -102,6 +105,7 @@ async def test_legal_names_work_exactly_and_others_are_left_out(chromium: Browse
             f"{left_out}'{'a' * 60}'",
             f"a tool of {where} is left out: Input should be a valid string",
             f"1 tools of {where} cannot be read",
+            *(f"the tools {pair} have names that look alike" for pair in LOOK_ALIKE),
         ]
     )
 

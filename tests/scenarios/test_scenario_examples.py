@@ -261,6 +261,7 @@ def test_every_check_of_the_tasks_fails_for_some_wrong_model() -> None:
     failing = {(stem, check) for stem, _, _, failed in WRONG for check in failed}
     for stem in RIGHT:
         checks = example(stem).checks
+        assert checks is not None
         assert {(stem, name) for name in checks.model_fields_set} <= failing
 
 
