@@ -33,7 +33,7 @@ types: install
 
 test: install
 	$(BIN)/webmcp-agent doctor --get
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 demo: install
 	$(BIN)/webmcp-agent doctor --get
