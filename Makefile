@@ -40,7 +40,7 @@ demo: install
 	$(BIN)/webmcp-agent run shop: "Find trail running shoes under 100 euros, open them and add two to the cart" --yes \
 		--record on --film gif=on --out runs/demo
 	cd runs/demo && for kind in mp4 webm gif; do test ! -f video.$$kind || cp video.$$kind ../../demo.$$kind; done
-	@ls demo.mp4 demo.webm demo.gif 2>/dev/null
+	@ls demo.*
 
 check:
 	bash .ci/run
