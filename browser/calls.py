@@ -215,9 +215,9 @@ class Call:
 
     async def _checked(self, outcome: Outcome, seen: Sighting) -> Outcome:
         """The outcome, marked when the browser saw no such call although it would have."""
-        parts, listed = self._parts, self._listed
-        here = listed.frame == parts.page.main_frame and listed.place == 0
-        if isinstance(outcome, ToolFail) or not (self._witnessed or (here and parts.witness.spoke)):
+        parts = self._parts
+        watched = self._witnessed or (self._here and parts.witness.spoke)
+        if isinstance(outcome, ToolFail) or not watched:
             return outcome
         seen_now = await parts.pulse.until(lambda: seen.invocation is not None, _REPORT_WAITS_MS)
         return outcome if seen_now else replace(outcome, unwitnessed=True)
@@ -260,8 +260,11 @@ class Call:
     async def _refused(self, name: str, text: str, seen: Sighting) -> Outcome:
         """The page saw an error: the witness has the reason that it hides."""
         if self._witnessed:
+            # The page's own process tells of a call before the page sees its error; another one
+            # may tell later, so that no word of it means nothing yet.
             await self._parts.pulse.until(
-                lambda: seen.response is not None or seen.invocation is None, _REPORT_WAITS_MS
+                lambda: seen.response is not None or (self._here and seen.invocation is None),
+                _REPORT_WAITS_MS,
             )
         if (response := seen.response) is None:
             outcome = read_error(name, text)
@@ -358,6 +361,11 @@ class Call:
         parts.bridge.stuck = True
         await _bounded(parts.page.close(), _REVIVE_LIMIT_MS)
         return ", and the page stayed busy, so it was closed"
+
+    @property
+    def _here(self) -> bool:
+        """Whether the tool lives in the page's own document."""
+        return self._listed.frame == self._parts.page.main_frame and self._listed.place == 0
 
     def _moved(self) -> bool:
         navigation = self._parts.navigation
