@@ -15,6 +15,7 @@ from typing import Any
 
 from webmcp_agent.providers.abort import AbortSignal
 from webmcp_agent.providers.errors import ModelUnavailable
+from webmcp_agent.providers.load_lock import load_lock
 
 _FILES = ("adapter_config.json", "adapter_model.safetensors")
 _TEMPLATE = "chat_template.jinja"
@@ -57,9 +58,10 @@ def merge_adapter(base: Path, adapter: Adapter, folder: Path, signal: AbortSigna
     torch: Any = import_module("torch")
     transformers: Any = import_module("transformers")
     config = transformers.AutoConfig.from_pretrained(base, local_files_only=True)
-    model = transformers.AutoModelForCausalLM.from_pretrained(
-        base, dtype=torch.float32, local_files_only=True, use_safetensors=True
-    )
+    with load_lock:
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            base, dtype=torch.float32, local_files_only=True, use_safetensors=True
+        )
     signal.throw_if_aborted()
     merged = _merged(model, adapter).to(config.dtype or torch.float32)
     signal.throw_if_aborted()

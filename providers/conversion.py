@@ -21,6 +21,7 @@ from pydantic import JsonValue
 
 from webmcp_agent.providers.abort import AbortSignal
 from webmcp_agent.providers.errors import ModelUnavailable
+from webmcp_agent.providers.load_lock import load_lock
 from webmcp_agent.providers.model_cache import check_space
 
 _log = logging.getLogger(__name__)
@@ -249,14 +250,15 @@ def _convert_with_transformers(
     transformers = import_module("transformers")
     auto = transformers.AutoModelForCausalLM
     try:
-        read = auto.from_pretrained(
-            gguf_file.parent,
-            gguf_file=gguf_file.name,
-            dtype=torch.float16,
-            local_files_only=True,
-            # Else the weights may stay packed, in layers that only a GGUF file can fill.
-            quantization_config=transformers.GgufConfig(dequantize=True),
-        )
+        with load_lock:
+            read = auto.from_pretrained(
+                gguf_file.parent,
+                gguf_file=gguf_file.name,
+                dtype=torch.float16,
+                local_files_only=True,
+                # Else the weights may stay packed, in layers that only a GGUF file can fill.
+                quantization_config=transformers.GgufConfig(dequantize=True),
+            )
     except (ValueError, KeyError, NotImplementedError, RuntimeError) as exc:
         raise ModelUnavailable(f"{gguf_file} cannot be converted: {exc}") from exc
     signal.throw_if_aborted()

@@ -29,6 +29,7 @@ from webmcp_agent.providers.base import (
 from webmcp_agent.providers.errors import ModelUnavailable
 from webmcp_agent.providers.generation import Engine
 from webmcp_agent.providers.grammar import Grammars
+from webmcp_agent.providers.load_lock import load_lock
 from webmcp_agent.providers.model_folder import weight_files
 from webmcp_agent.providers.placement import (
     Dtype,
@@ -340,7 +341,8 @@ def _weights(folder: Path, placement: Placement, machine: Machine, wanted: Wante
     bars = quiet.is_progress_bar_enabled()
     quiet.disable_progress_bar()
     try:
-        model: Any = transformers.AutoModelForCausalLM.from_pretrained(folder, **options)
+        with load_lock:
+            model: Any = transformers.AutoModelForCausalLM.from_pretrained(folder, **options)
     except (OSError, ValueError, KeyError, ImportError) as exc:
         raise ModelUnavailable(f"{wanted.name} cannot be loaded: {_sentence(exc)}") from exc
     finally:

@@ -21,6 +21,7 @@ from typing import Any
 from webmcp_agent.providers.abort import AbortSignal
 from webmcp_agent.providers.base import PromptParts
 from webmcp_agent.providers.errors import ModelUnavailable
+from webmcp_agent.providers.load_lock import load_lock
 from webmcp_agent.providers.loading import cpu_bfloat16
 from webmcp_agent.providers.packed_attention import ATTENTION, Layout, register_attention
 from webmcp_agent.providers.packing import Pack, TokenExample, pack, packed
@@ -134,9 +135,10 @@ class Trainer:
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         dtype = torch.bfloat16 if self.device == "cuda" or cpu_bfloat16() else torch.float32
         self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(str(base))
-        model: Any = transformers.AutoModelForCausalLM.from_pretrained(
-            str(base), dtype=dtype, attn_implementation=ATTENTION
-        )
+        with load_lock:
+            model: Any = transformers.AutoModelForCausalLM.from_pretrained(
+                str(base), dtype=dtype, attn_implementation=ATTENTION
+            )
         model.config.use_cache = False
         config = peft.LoraConfig(
             r=options.rank,
