@@ -37,7 +37,7 @@ class _TestFile(pytest.Module):
         return made
 
     def _test(self, name: str, work: Callable[..., None]) -> FileTest:
-        made: Any = FileTest.from_parent(self, name=name, callobj=work)  # pyright: ignore[reportUnknownMemberType]
+        made: Any = FileTest.from_parent(self, name=name, callobj=work)  # pyright: ignore[reportUnknownMemberType]  # untyped there
         return made
 
 

@@ -88,4 +88,4 @@ async def test_no_address_of_the_browsers_own_is_on_the_list(
     address: str, chromium: Browser, site: str
 ) -> None:
     async with open_page(chromium, f"{site}/plain.html", policy=YES) as tools:
-        assert not tools._allowed(address)  # pyright: ignore[reportPrivateUsage]
+        assert not tools._allowed(address)  # pyright: ignore[reportPrivateUsage]  # the gate itself, without a page

@@ -361,7 +361,7 @@ SEEDS = st.integers(0, 2**63)
 
 def is_sound(schema: JsonValue) -> bool:
     try:
-        Draft202012Validator.check_schema(schema)  # pyright: ignore[reportArgumentType]
+        Draft202012Validator.check_schema(schema)  # pyright: ignore[reportArgumentType]  # typed as a mapping of Any
     except SchemaError:
         return False
     return isinstance(schema, dict) and schema.get("type") == "object"
@@ -369,7 +369,7 @@ def is_sound(schema: JsonValue) -> bool:
 
 def takes(schema: JsonObject, args: JsonObject) -> bool:
     try:
-        return Draft202012Validator(schema).is_valid(args)  # pyright: ignore[reportUnknownMemberType]
+        return Draft202012Validator(schema).is_valid(args)  # pyright: ignore[reportUnknownMemberType]  # untyped there
     except RecursionError:  # a reference that leads back to itself
         return False
 
