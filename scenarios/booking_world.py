@@ -5,7 +5,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from webmcp_agent.browser.tools import JsonObject
-from webmcp_agent.scenarios.phrases import Table
+from webmcp_agent.scenarios.phrases import Table, Wording
 from webmcp_agent.scenarios.simulator import (
     Answer,
     Args,
@@ -22,8 +22,8 @@ from webmcp_agent.scenarios.vocabulary import Draw
 class Bookings(World):
     """What can be booked on which day, and what is booked."""
 
-    def __init__(self, draw: Draw, domain: Table, unseen: bool) -> None:
-        manner = Manner(draw, unseen=unseen)
+    def __init__(self, draw: Draw, domain: Table, wording: Wording) -> None:
+        manner = Manner(draw, wording)
         name = f"{draw.brand()} {domain['place']}"
         super().__init__(
             draw, manner, Place(draw.pick(("/", "/booking", "/index.html")), name.title())

@@ -7,6 +7,7 @@ this package's own.
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -41,7 +42,7 @@ from webmcp_agent.scenarios.lessons_records import records_lesson
 from webmcp_agent.scenarios.lessons_shop import shop_lesson
 from webmcp_agent.scenarios.lessons_storefront import storefront_lesson
 from webmcp_agent.scenarios.lessons_talk import talk_lesson
-from webmcp_agent.scenarios.phrases import Table, domains
+from webmcp_agent.scenarios.phrases import Table, Wording, domains
 from webmcp_agent.scenarios.shop_world import ShopMix
 from webmcp_agent.scenarios.simulator import Lesson, Reply, Script, World
 from webmcp_agent.scenarios.vocabulary import Draw
@@ -79,6 +80,11 @@ class Example:
     """Every tool of the page at that moment, for parsing a reply."""
     constraints: tuple[ToolConstraint, ...] = field(default=(), repr=False)
     """What the calls of a reply are held to."""
+
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
+_SMALL = 20
+"""Numbers up to here may be counted rather than read."""
 
 
 class LessonUnfinished(Exception):
@@ -162,7 +168,10 @@ async def record(lesson: Lesson) -> list[Example]:
         if parts[-1] != Finish("stop") or not teacher.is_done():
             raise LessonUnfinished(f"{parts[-1]} after {turn.request!r}")
         messages += messages_of(parts)
-    return [_example(lesson, *pair) for pair in teacher.pairs if pair[1].learn]
+    examples = [_example(lesson, *pair) for pair in teacher.pairs if pair[1].learn]
+    if not all(each.call is not None or is_grounded(each.reply, each) for each in examples):
+        raise LessonUnfinished("the answer holds what a shortened result did not show")
+    return examples
 
 
 def _example(
@@ -187,7 +196,19 @@ def _example(
     )
 
 
-_SITES: dict[str, Callable[[Draw, Table, bool], Lesson]] = {
+def is_grounded(text: str, example: Example) -> bool:
+    """Whether every number of the answer was read somewhere; small ones may be counts."""
+    told = " ".join([*(turn.content for turn in example.messages), example.system])
+    known = set(map(_value, _NUMBER.findall(told)))
+    numbers = _NUMBER.findall(text)
+    return all(_value(n) in known or (n.isdigit() and int(n) <= _SMALL) for n in numbers)
+
+
+def _value(number: str) -> float:
+    return float(number.replace(",", "."))
+
+
+_SITES: dict[str, Callable[[Draw, Table, Wording], Lesson]] = {
     "shop": shop_lesson,
     "booking": booking_lesson,
     "records": records_lesson,
@@ -208,14 +229,19 @@ class Mix:
     near: float
     """Of the requests that a shop cannot do, those that other shops can."""
     shops: ShopMix
+    wording: Wording = "known"
 
 
 BROAD = Mix((42, 10, 12, 8, 6, 22, 0), talk=0.12, near=0.0, shops=ShopMix())
 """All kinds of sites: what is learnt first."""
 SHOPS = Mix((56, 5, 8, 5, 3, 11, 18), talk=0.2, near=0.6, shops=ShopMix(0.65, 0.6, 0.45))
 """Most of them shops like the one that comes with this package: what is learnt then."""
-UNSEEN = Mix((10, 10, 10, 10, 10, 10, 0), talk=0.12, near=0.0, shops=ShopMix())
-"""All kinds alike, for evaluation."""
+NAMES = Mix((45, 9, 12, 8, 6, 12, 8), 0.25, 0.7, ShopMix(0.55, 0.6, 0.5), "wide")
+"""Names in many other words, and what small models confuse: what is learnt last."""
+UNSEEN = Mix((10, 10, 10, 10, 10, 10, 0), 0.12, 0.0, ShopMix(demo=0.0), "unseen")
+"""All kinds alike, for evaluation, named in words that no training sees."""
+USUAL = Mix((10, 10, 10, 10, 10, 10, 0), 0.12, 0.0, ShopMix(demo=0.0))
+"""The same, named in the usual words."""
 
 
 def make_lesson(seed: str, mix: Mix = BROAD, unseen: bool = False) -> Lesson:
@@ -224,7 +250,7 @@ def make_lesson(seed: str, mix: Mix = BROAD, unseen: bool = False) -> Lesson:
     kind = draw.random.choices([*_SITES], mix.sites)[0]
     themed = "shop" if kind == "storefront" else kind
     pool = domains_of(unseen) if kind == "lookup" else domains(themed, unseen)
-    lesson = _SITES[kind](draw, {**draw.pick(pool), "mix": mix.shops}, unseen)
+    lesson = _SITES[kind](draw, {**draw.pick(pool), "mix": mix.shops}, mix.wording)
     if draw.chance(mix.talk):
         lesson = talk_lesson(draw, lesson, mix.near)
     elif draw.chance(0.12):

@@ -16,11 +16,7 @@ from webmcp_agent.agent.validation import ValidArgs, validate_args
 from webmcp_agent.agent.wrappers import flat_tool, sent_args
 from webmcp_agent.browser.tools import PageTool
 from webmcp_agent.providers.base import GenerateRequest, LocalProvider
-from webmcp_agent.scenarios.curriculum import Example
-
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
-_SMALL = 20
-"""Numbers up to here may be counted rather than read."""
+from webmcp_agent.scenarios.curriculum import Example, is_grounded
 
 _HONEST = re.compile(
     r"can't|cannot|can not|couldn't|could not|unable|not able|isn't|is not|was not|wasn't|did not"
@@ -117,7 +113,7 @@ def is_right(example: Example, reply: str) -> bool:
         return False
     if example.kind in {"refusal", "after-error"} and not _HONEST.search(parsed.text):
         return False
-    return all(_holds(parsed.text, fact) for fact in example.facts) and _is_grounded(
+    return all(_holds(parsed.text, fact) for fact in example.facts) and is_grounded(
         parsed.text, example
     )
 
@@ -136,15 +132,3 @@ def _holds(text: str, fact: str) -> bool:
         re.search(rf"(?<!\w){re.escape(each)}(?!\w)" if each != "?" else r"\?", text, re.IGNORECASE)
         for each in fact.split("|")
     )
-
-
-def _is_grounded(text: str, example: Example) -> bool:
-    """Whether every number of the answer was read somewhere; small ones may be counts."""
-    told = " ".join([*(turn.content for turn in example.messages), example.system])
-    known = set(map(_value, _NUMBER.findall(told)))
-    numbers = _NUMBER.findall(text)
-    return all(_value(n) in known or (n.isdigit() and int(n) <= _SMALL) for n in numbers)
-
-
-def _value(number: str) -> float:
-    return float(number.replace(",", "."))

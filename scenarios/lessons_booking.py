@@ -6,7 +6,7 @@ from typing import cast
 from webmcp_agent.browser.tools import ToolFail, ToolOk
 from webmcp_agent.scenarios.booking_world import Bookings
 from webmcp_agent.scenarios.lessons import answer, told_failure, troubled
-from webmcp_agent.scenarios.phrases import Table, language, request
+from webmcp_agent.scenarios.phrases import Table, Wording, language, request
 from webmcp_agent.scenarios.simulator import Lesson, Record, Script, Turn, World
 from webmcp_agent.scenarios.vocabulary import Draw, money, plain_number
 
@@ -242,9 +242,9 @@ _FLOWS: Sequence[tuple[int, str, Callable[[Bookings], Turn]]] = (
 )
 
 
-def booking_lesson(draw: Draw, domain: Table, unseen: bool) -> Lesson:
+def booking_lesson(draw: Draw, domain: Table, wording: Wording) -> Lesson:
     """One place to book at and a request to it."""
-    world = Bookings(draw, domain, unseen)
+    world = Bookings(draw, domain, wording)
     able = [flow for flow in _FLOWS if world.has(flow[1])]
     make = draw.random.choices([f[2] for f in able], [f[0] for f in able])[0]
     return Lesson("booking", world, [make(world)])

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from webmcp_agent.browser.tools import ToolFail, ToolOk
 from webmcp_agent.scenarios.lessons import answer, told_failure, troubled
-from webmcp_agent.scenarios.phrases import Table, language, plural, request
+from webmcp_agent.scenarios.phrases import Table, Wording, language, plural, request
 from webmcp_agent.scenarios.simulator import (
     Answer,
     Args,
@@ -28,8 +28,8 @@ from webmcp_agent.scenarios.vocabulary import Draw
 class Devices(World):
     """Devices by name, or by an id that has to be looked up first."""
 
-    def __init__(self, draw: Draw, domain: Table, unseen: bool) -> None:
-        manner = Manner(draw, unseen=unseen)
+    def __init__(self, draw: Draw, domain: Table, wording: Wording) -> None:
+        manner = Manner(draw, wording)
         group = f"{draw.brand()} {domain['group']}"
         super().__init__(
             draw,
@@ -312,7 +312,8 @@ def _ask(world: Devices) -> Turn:
             yield answer(world, "devices", "ask", "mode", mode, mode=mode, **names)
         else:
             key = "yes" if row["on"] else "no"
-            yield answer(world, "devices", "ask", key, key, **names)
+            told = "yes|is on" if row["on"] else "no|is off|not on"
+            yield answer(world, "devices", "ask", key, told, **names)
 
     return Turn(text, script)
 
@@ -368,9 +369,9 @@ _FLOWS: Sequence[tuple[int, tuple[str, ...], Callable[[Devices], Turn]]] = (
 )
 
 
-def devices_lesson(draw: Draw, domain: Table, unseen: bool) -> Lesson:
+def devices_lesson(draw: Draw, domain: Table, wording: Wording) -> Lesson:
     """One group of devices and a request to it."""
-    world = Devices(draw, domain, unseen)
+    world = Devices(draw, domain, wording)
     able = [flow for flow in _FLOWS if any(world.has(role) for role in flow[1])]
     make = draw.random.choices([f[2] for f in able], [f[0] for f in able])[0]
     return Lesson("devices", world, [make(world)])

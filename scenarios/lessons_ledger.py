@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from webmcp_agent.browser.tools import ToolFail
 from webmcp_agent.scenarios.lessons import answer, told_failure, troubled
-from webmcp_agent.scenarios.phrases import Table, language, request
+from webmcp_agent.scenarios.phrases import Table, Wording, language, request
 from webmcp_agent.scenarios.simulator import (
     Answer,
     Args,
@@ -27,8 +27,8 @@ from webmcp_agent.scenarios.vocabulary import Draw, money, plain_number
 class Ledger(World):
     """Accounts with a balance and entries."""
 
-    def __init__(self, draw: Draw, domain: Table, unseen: bool) -> None:
-        manner = Manner(draw, unseen=unseen, ids=("large", "prefixed", "sku"))
+    def __init__(self, draw: Draw, domain: Table, wording: Wording) -> None:
+        manner = Manner(draw, wording, ids=("large", "prefixed", "sku"))
         name = f"{draw.brand()} {domain['place']}"
         super().__init__(draw, manner, Place(draw.pick(("/", "/accounts", "/home")), name.title()))
         self.domain = domain
@@ -319,9 +319,9 @@ _FLOWS: Sequence[tuple[int, str, Callable[[Ledger], Turn]]] = (
 )
 
 
-def ledger_lesson(draw: Draw, domain: Table, unseen: bool) -> Lesson:
+def ledger_lesson(draw: Draw, domain: Table, wording: Wording) -> Lesson:
     """One set of accounts and a request to it."""
-    world = Ledger(draw, domain, unseen)
+    world = Ledger(draw, domain, wording)
     able = [flow for flow in _FLOWS if world.has(flow[1])]
     make = draw.random.choices([f[2] for f in able], [f[0] for f in able])[0]
     return Lesson("ledger", world, [make(world)])

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from webmcp_agent.browser.tools import ToolFail
 from webmcp_agent.scenarios.lessons import said, told_failure, troubled
-from webmcp_agent.scenarios.phrases import Table, data, domains
+from webmcp_agent.scenarios.phrases import Table, Wording, data, domains
 from webmcp_agent.scenarios.simulator import (
     Answer,
     Args,
@@ -151,8 +151,8 @@ def chosen_text(draw: Draw, pattern: str, values: Mapping[str, Value]) -> str:
 class Desk(World):
     """The tools of a theme, and perhaps some of other themes."""
 
-    def __init__(self, draw: Draw, theme: Table, others: Sequence[Table], unseen: bool) -> None:
-        manner = Manner(draw, unseen=unseen)
+    def __init__(self, draw: Draw, theme: Table, others: Sequence[Table], wording: Wording) -> None:
+        manner = Manner(draw, wording)
         name = f"{draw.brand()} – {theme['page']}" if draw.chance(0.6) else str(theme["page"])
         super().__init__(
             draw,
@@ -271,7 +271,7 @@ def _lookup(world: Desk, index: int) -> Turn:
             for k, v in world.results[role].items()
         }
         told = chosen_text(draw, draw.pick(cast("list[str]", tool["tell"])), {**values, **given})
-        facts = [v.said for v in given.values() if v.said in told]
+        facts = [v.said for v in given.values() if _is_word_of(told, v.said)]
         yield said(
             world,
             told.replace("{", "")
@@ -285,16 +285,21 @@ def _lookup(world: Desk, index: int) -> Turn:
     return Turn(text, script)
 
 
-def lookup_lesson(draw: Draw, theme: Table, unseen: bool) -> Lesson:
+def _is_word_of(text: str, said: str) -> bool:
+    """Whether it stands there by itself: the 5 of "2.5 kilos" does not."""
+    return re.search(rf"(?<![\w.]){re.escape(said)}(?!\.?\w)", text) is not None
+
+
+def lookup_lesson(draw: Draw, theme: Table, wording: Wording) -> Lesson:
     """One theme's site and one or two requests to it."""
     pool = [
         tool
-        for other in domains_of(unseen)
+        for other in domains_of(theme.get("split") == "unseen")
         if other["id"] != theme["id"]
         for tool in cast("list[Table]", other["tool"])
     ]
     others = draw.some(pool, draw.pick((0, 1, 2, 3, 4, 6, 9)))
-    world = Desk(draw, theme, others, unseen)
+    world = Desk(draw, theme, others, wording)
     count = len(cast("list[Table]", theme["tool"]))
     indices = draw.some(range(count), draw.pick((1, 1, 1, 2)))
     return Lesson("lookup", world, [_lookup(world, index) for index in indices])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from webmcp_agent.browser.tools import ToolFail, ToolOk
 from webmcp_agent.scenarios.lessons import answer, told_failure, troubled
-from webmcp_agent.scenarios.phrases import Table, language, plural, request
+from webmcp_agent.scenarios.phrases import Table, Wording, language, plural, request
 from webmcp_agent.scenarios.records_world import Records
 from webmcp_agent.scenarios.simulator import Doing, Lesson, Record, Reply, Script, Turn
 from webmcp_agent.scenarios.vocabulary import Draw
@@ -210,8 +210,10 @@ def _looked(world: Records, flow: str) -> Turn:
             yield answer(world, "records", "due", "told", row["due"], title=title, date=row["due"])
         elif state in text:
             key = "yes" if row["status"] == state else "no"
+            actual = row["status"]
+            told = f"{key}|is {actual}"
             yield answer(
-                world, "records", "get", key, key, title=title, state=state, actual=row["status"]
+                world, "records", "get", key, told, title=title, state=state, actual=actual
             )
         else:
             label = row[world.label_name]
@@ -273,9 +275,9 @@ _FLOWS: Sequence[tuple[int, str, Callable[[Records], Turn]]] = (
 )
 
 
-def records_lesson(draw: Draw, domain: Table, unseen: bool) -> Lesson:
+def records_lesson(draw: Draw, domain: Table, wording: Wording) -> Lesson:
     """One list of records and a request to it."""
-    world = Records(draw, domain, unseen)
+    world = Records(draw, domain, wording)
     able = [flow for flow in _FLOWS if world.has(flow[1])]
     make = draw.random.choices([f[2] for f in able], [f[0] for f in able])[0]
     return Lesson("records", world, [make(world)])

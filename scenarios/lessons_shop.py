@@ -9,7 +9,7 @@ from webmcp_agent.browser.tools import ToolFail, ToolOk
 from webmcp_agent.scenarios.lessons import said, told_failure
 from webmcp_agent.scenarios.lessons_cart import cart_change, cart_question, checkout, coupon, say
 from webmcp_agent.scenarios.lessons_opinions import opinions
-from webmcp_agent.scenarios.phrases import Table, data, language, plural, request
+from webmcp_agent.scenarios.phrases import Table, Wording, data, language, plural, request
 from webmcp_agent.scenarios.shop_wishes import (
     Wish,
     amount_words,
@@ -378,9 +378,9 @@ _HERE = 8
 """Weight of buying what is open, where a product page is open at first."""
 
 
-def shop_lesson(draw: Draw, domain: Table, unseen: bool) -> Lesson:
+def shop_lesson(draw: Draw, domain: Table, wording: Wording) -> Lesson:
     """One shop and one or two requests to it."""
-    shop = Shop(draw, domain, unseen)
+    shop = Shop(draw, domain, wording)
     able = [flow for flow in _FLOWS if shop.has(flow[1])]
     if shop.opened is not None:
         able.append((_HERE, "add", _here))

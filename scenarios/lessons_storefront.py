@@ -8,7 +8,7 @@ from webmcp_agent.agent.digest import cut_result
 from webmcp_agent.agent.wording import RESULT_LIMIT
 from webmcp_agent.browser.tools import ToolFail, ToolOk
 from webmcp_agent.scenarios.lessons import answer, told_failure
-from webmcp_agent.scenarios.phrases import Table, data, plural
+from webmcp_agent.scenarios.phrases import Table, Wording, data, plural
 from webmcp_agent.scenarios.shop_wishes import amount_words
 from webmcp_agent.scenarios.simulator import Doing, Lesson, Reply, Script, Turn
 from webmcp_agent.scenarios.storefront_goods import Variant
@@ -16,7 +16,7 @@ from webmcp_agent.scenarios.storefront_world import POLICIES, Storefront
 from webmcp_agent.scenarios.vocabulary import Draw
 
 
-def storefront_lesson(draw: Draw, domain: Table, unseen: bool) -> Lesson:
+def storefront_lesson(draw: Draw, domain: Table, wording: Wording) -> Lesson:
     """One storefront and a request to it."""
     world = Storefront(draw, domain)
     able = [flow for flow in _FLOWS if world.has(flow[1])]

@@ -3,13 +3,21 @@
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from webmcp_agent.scenarios.vocabulary import Draw, with_articles
 
 Table = dict[str, Any]
 
+Wording = Literal["known", "wide", "unseen"]
+"""How the tools of a site are named: in the usual words, with those exchanged for many others, or
+in words that no training sees."""
+
 LANGUAGES = ("de", "fr", "es", "it", "nl")
+_REWORDED = 0.6
+_SURROUNDED = 0.12
+"""Shares of the names in which words are exchanged, and to which one is added."""
+
 ENGLISH_SHARE = 0.82
 """Share of the requests in English where a flow has other languages too."""
 
@@ -26,6 +34,21 @@ def domains(kind: str, unseen: bool) -> list[Table]:
     wanted = "unseen" if unseen else "train"
     found = cast("list[Table]", data("themes" if kind == "theme" else "domains")[kind])
     return [domain for domain in found if domain.get("split", "train") == wanted]
+
+
+def reworded(draw: Draw, phrase: str) -> str:
+    """The words of a tool's name, some of them exchanged for others that say the same."""
+    others = data("synonyms")
+    first, *rest = phrase.split()
+    if draw.chance(_REWORDED):
+        first = draw.pick(cast("list[str]", others["verb"].get(first, [first])))
+        rest = [draw.pick(cast("list[str]", others["word"].get(word, [word]))) for word in rest]
+    words = [first, *rest]
+    if draw.chance(_SURROUNDED):
+        at = draw.pick(("before", "after"))
+        more = draw.pick(cast("list[str]", others["around"][at]))
+        words = [more, *words] if at == "before" else [*words, more]
+    return " ".join(words)
 
 
 def language(draw: Draw, name: str, flow: str) -> str:

@@ -5,7 +5,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from webmcp_agent.browser.tools import JsonObject
-from webmcp_agent.scenarios.phrases import Table, plural
+from webmcp_agent.scenarios.phrases import Table, Wording, plural
 from webmcp_agent.scenarios.simulator import (
     Answer,
     Args,
@@ -22,8 +22,8 @@ from webmcp_agent.scenarios.vocabulary import Draw
 class Records(World):
     """A list of records with a state, a label and perhaps a date."""
 
-    def __init__(self, draw: Draw, domain: Table, unseen: bool) -> None:
-        manner = Manner(draw, unseen=unseen)
+    def __init__(self, draw: Draw, domain: Table, wording: Wording) -> None:
+        manner = Manner(draw, wording)
         self.noun = str(domain["noun"])
         name = draw.pick(
             (

@@ -6,7 +6,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from webmcp_agent.scenarios.phrases import Table, data, plural
+from webmcp_agent.scenarios.phrases import Table, Wording, data, plural
 from webmcp_agent.scenarios.simulator import (
     Answer,
     Args,
@@ -79,13 +79,14 @@ class ShopMix:
 class Shop(World):
     """A shop with a state; some are made like the demo shop, with other things for sale."""
 
-    def __init__(self, draw: Draw, domain: Table, unseen: bool) -> None:
+    def __init__(self, draw: Draw, domain: Table, wording: Wording) -> None:
         mix: ShopMix = domain.get("mix") or ShopMix()
-        like_demo = not unseen and draw.chance(mix.demo)
-        manner = Manner(draw, unseen=unseen)
+        like_demo = wording != "unseen" and draw.chance(mix.demo)
+        manner = Manner(draw, wording)
         self.exact = like_demo and mix.exact > 0 and draw.chance(mix.exact)
         """Described and answering word for word as the demo shop does."""
         if like_demo:
+            manner.wording = "known"
             manner.style, manner.snake_parameters, manner.id_kind = "snake", True, "slug"
             manner.listing_shape = draw.pick(("object", "object", "named"))
             manner.keys = {}

@@ -19,7 +19,7 @@ from webmcp_agent.browser.tools import (
     ToolFail,
     ToolOk,
 )
-from webmcp_agent.scenarios.phrases import data
+from webmcp_agent.scenarios.phrases import Wording, data, reworded
 from webmcp_agent.scenarios.vocabulary import (
     ID_KINDS,
     STYLES,
@@ -149,10 +149,11 @@ class Lesson:
 class Manner:
     """How one site names and words things."""
 
-    def __init__(self, draw: Draw, *, unseen: bool = False, ids: Sequence[str] = ID_KINDS) -> None:
+    def __init__(
+        self, draw: Draw, wording: Wording = "known", *, ids: Sequence[str] = ID_KINDS
+    ) -> None:
         self.draw = draw
-        self.unseen = unseen
-        """Names and words that never occur in training are used where there are some."""
+        self.wording: Wording = wording
         self.style: Style = draw.random.choices(STYLES, (45, 25, 15, 10, 5))[0]
         self.snake_parameters = self.style not in {"camel", "pascal"} or draw.chance(0.15)
         self.id_kind: IdKind = draw.pick([kind for kind in ID_KINDS if kind in ids])
@@ -165,10 +166,13 @@ class Manner:
 
     def choose(self, known: str, unseen: str = "") -> str:
         """One of the alternatives of `known`, or of `unseen` where names must be new."""
-        return self.draw.pick((unseen if self.unseen and unseen else known).split("|"))
+        new = self.wording == "unseen" and unseen
+        return self.draw.pick((unseen if new else known).split("|"))
 
     def tool_name(self, phrase: str) -> str:
         """The phrase's words in this site's style."""
+        if self.wording == "wide":
+            phrase = reworded(self.draw, phrase)
         return styled(phrase.split(), self.style)
 
     def parameter_name(self, phrase: str) -> str:

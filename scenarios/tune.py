@@ -28,6 +28,7 @@ from webmcp_agent.providers.training import (
 )
 from webmcp_agent.scenarios.curriculum import (
     BROAD,
+    NAMES,
     SHOPS,
     UNSEEN,
     Curriculum,
@@ -69,6 +70,7 @@ class Stage:
 SHIPPED = (
     Stage(BROAD, 1950, TrainingOptions()),
     Stage(SHOPS, 1800, TrainingOptions(learning_rate=6e-4, falling=0.6)),
+    Stage(NAMES, 1500, TrainingOptions(learning_rate=5e-4, falling=0.8)),
 )
 SITE_OPTIONS = TrainingOptions(learning_rate=3e-4, falling=0.6)
 """Gentler than from scratch: it begins with the shipped adapter."""

@@ -12,8 +12,10 @@ from webmcp_agent.browser.tools import ToolOk
 from webmcp_agent.providers.abort import AbortSignal
 from webmcp_agent.scenarios.curriculum import (
     BROAD,
+    NAMES,
     SHOPS,
     UNSEEN,
+    USUAL,
     Curriculum,
     Example,
     Mix,
@@ -35,14 +37,20 @@ def examples(mix: Mix, *, unseen: bool = False, count: int = FEW) -> list[Exampl
     return [example for conversation in made for example in conversation]
 
 
-@pytest.mark.parametrize("mix", [BROAD, SHOPS, UNSEEN])
+@pytest.mark.parametrize("mix", [BROAD, SHOPS, NAMES, UNSEEN])
 def test_the_same_seed_makes_the_same_conversations(mix: Mix) -> None:
     unseen = mix is UNSEEN
     assert examples(mix, unseen=unseen, count=30) == examples(mix, unseen=unseen, count=30)
 
 
 def test_every_call_is_one_that_the_page_accepts_and_every_answer_would_pass() -> None:
-    seen = [*examples(BROAD), *examples(SHOPS), *examples(UNSEEN, unseen=True)]
+    seen = [
+        *examples(BROAD),
+        *examples(SHOPS),
+        *examples(NAMES),
+        *examples(UNSEEN, unseen=True),
+        *examples(USUAL, unseen=True),
+    ]
     for example in seen:
         assert is_right(example, example.reply), (example.reply, example.facts)
         if example.call is None:
@@ -117,7 +125,7 @@ def test_a_lesson_that_the_loop_ends_differently_is_left_out() -> None:
 
 
 async def test_a_simulated_shop_works_on_its_state() -> None:
-    shop = Shop(Draw("a shop"), domains("shop", False)[0], unseen=False)
+    shop = Shop(Draw("a shop"), domains("shop", False)[0], "known")
     shop.paged = False
     item = next(item for item in shop.items if item["in_stock"])
     shop.cart_lines = {str(item["id"]): 2}
@@ -162,3 +170,29 @@ def test_plurals(one: str, many: str) -> None:
 
 def test_an_article_stands_right_before_a_vowel() -> None:
     assert with_articles("Add a item to a cart, a one") == "Add an item to a cart, a one"
+
+
+def test_no_exchanged_word_is_one_that_evaluation_keeps_for_itself() -> None:
+    """A verb of an unseen name is never learnt as another word for a known one."""
+    entries = [
+        entry for file in ("shop", "booking", "records") for entry in data(file)["tool"].values()
+    ]
+
+    def verbs(key: str) -> set[str]:
+        return {name.split()[0] for entry in entries for name in str(entry[key]).split("|")}
+
+    kept = verbs("unseen") - verbs("known") - {"bookings"}
+    table = data("synonyms")
+    exchanged = {
+        word.split()[0]
+        for group in ("verb", "word")
+        for many in table[group].values()
+        for word in many
+    } | {word for many in table["around"].values() for word in many}
+    assert kept & exchanged == set()
+
+
+def test_widely_worded_names_are_new_ones_for_the_same_tools() -> None:
+    usual = {tool.name for e in examples(BROAD, count=60) for tool in e.page_tools}
+    wide = {tool.name for e in examples(NAMES, count=60) for tool in e.page_tools}
+    assert len(wide - usual) > len(usual) / 2
