@@ -25,6 +25,7 @@ from webmcp_agent.agent.digest import cut_result
 from webmcp_agent.agent.fitting import fit, tool_plan
 from webmcp_agent.agent.foreign_text import clean, unwrapped, wrap_untrusted
 from webmcp_agent.agent.history import read_history
+from webmcp_agent.agent.identifiers import held_to_known, known_ids
 from webmcp_agent.agent.offer import Offer, PageUnread, read_offer, reason_of
 from webmcp_agent.agent.options import LocalLoopOptions
 from webmcp_agent.agent.prompt import system_prompt
@@ -257,6 +258,7 @@ class Run:
 
     async def _generate(self, prompt: PromptParts) -> GenerateResult:
         shown = [self.offer.tools[tool.name] for tool in prompt.tools]
+        page = self.offer.page
         self.trace(
             "request",
             system=prompt.system,
@@ -277,7 +279,11 @@ class Run:
                         messages=prompt.messages,
                         tools=prompt.tools,
                         signal=AbortSignal.any([self.req.signal, own.signal]),
-                        constraints=tuple(constraint_of(tool, self.ask) for tool in shown),
+                        constraints=held_to_known(
+                            shown,
+                            [constraint_of(tool, self.ask) for tool in shown],
+                            known_ids(prompt.messages, page.path if page else ""),
+                        ),
                     )
                 ),
                 self.req.signal,

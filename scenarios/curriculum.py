@@ -82,6 +82,8 @@ class Example:
     """What the calls of a reply are held to."""
 
 
+_PATIENCE = 50
+"""Lessons that may be left out before most have to end as they should."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 _SMALL = 20
 """Numbers up to here may be counted rather than read."""
@@ -280,6 +282,8 @@ class Curriculum:
                 yield asyncio.run(record(make_lesson(seed, self.mix, self.unseen)))
             except LessonUnfinished:
                 self.left_out += 1
+                if self.left_out > _PATIENCE + made:
+                    raise
                 continue
             made += 1
 

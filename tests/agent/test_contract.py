@@ -230,7 +230,8 @@ async def test_held_decoding_is_an_engines_own_matter(ask: str, texts: list[str]
 
     class Holding(Saying):
         async def generate(self, req: GenerateRequest) -> GenerateResult:
-            assert [one.name for one in req.constraints or ()] == [tool.name for tool in req.tools]
+            held = [one.name for one in req.constraints or ()]
+            assert held == [tool.name for tool in req.tools if tool.name in held] != []
             return await super().generate(req)
 
     holding = await collect(Holding(texts), request(PageDouble(), ask))
