@@ -232,6 +232,8 @@ class Mix:
     """Of the requests that a shop cannot do, those that other shops can."""
     shops: ShopMix
     wording: Wording = "known"
+    values: float = 0.0
+    """Of the lookups, those with values that are said otherwise than they are sent."""
 
 
 BROAD = Mix((42, 10, 12, 8, 6, 22, 0), talk=0.12, near=0.0, shops=ShopMix())
@@ -239,7 +241,9 @@ BROAD = Mix((42, 10, 12, 8, 6, 22, 0), talk=0.12, near=0.0, shops=ShopMix())
 SHOPS = Mix((56, 5, 8, 5, 3, 11, 18), talk=0.2, near=0.6, shops=ShopMix(0.65, 0.6, 0.45))
 """Most of them shops like the one that comes with this package: what is learnt then."""
 NAMES = Mix((45, 9, 12, 8, 6, 12, 8), 0.25, 0.7, ShopMix(0.55, 0.6, 0.5), "wide")
-"""Names in many other words, and what small models confuse: what is learnt last."""
+"""Names in many other words, and what small models confuse: what is learnt then."""
+VALUES = Mix((22, 6, 8, 4, 4, 50, 6), 0.15, 0.7, ShopMix(0.6, 0.6, 0.5), "wide", values=0.75)
+"""Values in people's own words: what is learnt last."""
 UNSEEN = Mix((10, 10, 10, 10, 10, 10, 0), 0.12, 0.0, ShopMix(demo=0.0), "unseen")
 """All kinds alike, for evaluation, named in words that no training sees."""
 USUAL = Mix((10, 10, 10, 10, 10, 10, 0), 0.12, 0.0, ShopMix(demo=0.0))
@@ -252,6 +256,8 @@ def make_lesson(seed: str, mix: Mix = BROAD, unseen: bool = False) -> Lesson:
     kind = draw.random.choices([*_SITES], mix.sites)[0]
     themed = "shop" if kind == "storefront" else kind
     pool = domains_of(unseen) if kind == "lookup" else domains(themed, unseen)
+    if kind == "lookup" and mix.values and draw.chance(mix.values):
+        pool = domains("values", unseen)
     lesson = _SITES[kind](draw, {**draw.pick(pool), "mix": mix.shops}, mix.wording)
     if draw.chance(mix.talk):
         lesson = talk_lesson(draw, lesson, mix.near)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from pydantic import JsonValue
@@ -22,123 +21,10 @@ from webmcp_agent.scenarios.simulator import (
     Turn,
     World,
 )
-from webmcp_agent.scenarios.vocabulary import CITIES, COLOURS, Draw, plain_number
+from webmcp_agent.scenarios.told_values import Value, Wanted, drawn, schema_of
+from webmcp_agent.scenarios.vocabulary import CITIES, Draw, plain_number
 
 _SEGMENT = re.compile(r"<([a-z_.]+):([^<>]*)>")
-_RANGE = re.compile(r"(-?[0-9.]+?)\.\.(-?[0-9.]+)$")
-_OPENINGS = (
-    "The meeting starts at",
-    "Please bring",
-    "Don't forget",
-    "See you at",
-    "We ran out of",
-    "Thanks for",
-    "The key is under",
-    "I will be late for",
-)
-_ENDINGS = (
-    "the blue folder",
-    "noon",
-    "the mat",
-    "your help",
-    "lunch",
-    "the harbour",
-    "Mina's party",
-    "room 4",
-    "fresh milk",
-    "the train",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A value for a parameter, and how a person writes it."""
-
-    sent: JsonValue
-    said: str
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A parameter as a theme states it: `to.city?: city`."""
-
-    name: str
-    kind: str
-    optional: bool
-
-    @staticmethod
-    def read(line: str) -> "Wanted":
-        """The parts of one line of the data file."""
-        name, _, kind = line.partition(": ")
-        return Wanted(name.rstrip("?"), kind, name.endswith("?"))
-
-
-def drawn(draw: Draw, kind: str) -> Value:
-    """A value of that kind."""
-    plain = {
-        "city": lambda: draw.pick(CITIES),
-        "person": draw.person,
-        "street": draw.street,
-        "brand": draw.brand,
-        "colour": lambda: draw.pick(COLOURS),
-        "email": lambda: draw.email(draw.person()),
-        "code": lambda: str(draw.id(draw.pick(("sku", "hex", "prefixed")), "", set())),
-        "file": lambda: _file_name(draw),
-        "@": lambda: f"{draw.pick(_OPENINGS)} {draw.pick(_ENDINGS)}",
-    }
-    if kind in plain:
-        text = plain[kind]()
-        return Value(text, text)
-    if kind == "date":
-        return Value(*draw.date())
-    if kind == "time":
-        return Value(*draw.time())
-    if kind == "bool":
-        return Value(True, "yes")
-    if found := _RANGE.match(kind):
-        low, high = found.groups()
-        if "." in low:
-            number = round(draw.random.uniform(float(low), float(high)), 1)
-            return Value(number, plain_number(number))
-        return Value(number := draw.whole(int(low), int(high)), str(number))
-    if kind.startswith("list("):
-        chosen = draw.some(_listed(kind[5:-1]), draw.whole(1, 3))
-        return Value(
-            [*chosen],
-            " and ".join([", ".join(chosen[:-1]), chosen[-1]]) if len(chosen) > 1 else chosen[0],
-        )
-    choice = draw.pick(_listed(kind[1:-1]) if kind.startswith("(") else kind.split("|"))
-    return Value(choice, choice.replace("_", " "))
-
-
-def _file_name(draw: Draw) -> str:
-    stem = f"{draw.brand().lower()}{draw.pick(('_', '-'))}{draw.whole(1, 99)}"
-    return f"{stem}.{draw.pick(('pdf', 'txt', 'csv', 'png'))}"
-
-
-def _listed(text: str) -> list[str]:
-    return [piece.strip() for piece in text.split(",")]
-
-
-def schema_of(draw: Draw, kind: str) -> dict[str, JsonValue]:
-    """The schema of that kind."""
-    if kind == "bool":
-        return {"type": "boolean"}
-    if found := _RANGE.match(kind):
-        low, high = found.groups()
-        if "." in low:
-            return {"type": "number"}
-        limits: dict[str, JsonValue] = {"minimum": int(low), "maximum": int(high)}
-        return {"type": draw.pick(("integer", "integer", "number"))} | (
-            limits if draw.chance(0.4) else {}
-        )
-    if kind.startswith("list("):
-        return {"type": "array", "items": {"type": "string", "enum": [*_listed(kind[5:-1])]}}
-    if kind in {"date", "time", "email"} and draw.chance(0.4):
-        return {"type": "string", "format": kind}
-    if "|" in kind:
-        return {"type": "string", "enum": [*kind.split("|")]}
-    return {"type": "string"}
 
 
 def chosen_text(draw: Draw, pattern: str, values: Mapping[str, Value]) -> str:

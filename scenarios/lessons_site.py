@@ -14,7 +14,6 @@ from webmcp_agent.agent.schema import compact_schema, read_schema
 from webmcp_agent.agent.words import spaced
 from webmcp_agent.browser.tools import JsonObject, PageTool, ToolFail
 from webmcp_agent.scenarios.lessons import said, told_failure, troubled
-from webmcp_agent.scenarios.lessons_lookup import Value, drawn
 from webmcp_agent.scenarios.simulator import (
     Action,
     Args,
@@ -25,6 +24,7 @@ from webmcp_agent.scenarios.simulator import (
     Turn,
     World,
 )
+from webmcp_agent.scenarios.told_values import Value, drawn
 from webmcp_agent.scenarios.vocabulary import Draw, plain_number
 
 _EXAMPLE = re.compile(r"\be\.g\.\s+([^,;.()]{2,40})|\bsuch as ([^,;.()]{2,40})", re.IGNORECASE)

@@ -3,10 +3,11 @@
 from typing import cast
 
 from webmcp_agent.scenarios.lessons import said
-from webmcp_agent.scenarios.lessons_lookup import asked, domains_of, drawn, foreign_request
+from webmcp_agent.scenarios.lessons_lookup import asked, domains_of, foreign_request
 from webmcp_agent.scenarios.phrases import data
 from webmcp_agent.scenarios.shop_world import Shop
 from webmcp_agent.scenarios.simulator import Lesson, Script, Turn, World
+from webmcp_agent.scenarios.told_values import drawn
 from webmcp_agent.scenarios.vocabulary import CITIES, Draw
 
 _CLOSE: dict[str, tuple[str, ...]] = {

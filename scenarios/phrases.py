@@ -30,8 +30,10 @@ def data(name: str) -> Table:
 
 
 def domains(kind: str, unseen: bool) -> list[Table]:
-    """The domains of that kind which belong to training, or to evaluation."""
+    """The domains of that kind which belong to training, or to evaluation; `values` are learnt."""
     wanted = "unseen" if unseen else "train"
+    if kind == "values":
+        return cast("list[Table]", data("values")["theme"])
     found = cast("list[Table]", data("themes" if kind == "theme" else "domains")[kind])
     return [domain for domain in found if domain.get("split", "train") == wanted]
 

@@ -31,6 +31,7 @@ from webmcp_agent.scenarios.curriculum import (
     NAMES,
     SHOPS,
     UNSEEN,
+    VALUES,
     Curriculum,
     Example,
     LessonUnfinished,
@@ -71,6 +72,7 @@ SHIPPED = (
     Stage(BROAD, 1950, TrainingOptions()),
     Stage(SHOPS, 1800, TrainingOptions(learning_rate=6e-4, falling=0.6)),
     Stage(NAMES, 1500, TrainingOptions(learning_rate=5e-4, falling=0.8)),
+    Stage(VALUES, 900, TrainingOptions(learning_rate=5e-4, falling=0.8)),
 )
 SITE_OPTIONS = TrainingOptions(learning_rate=3e-4, falling=0.6)
 """Gentler than from scratch: it begins with the shipped adapter."""

@@ -16,6 +16,7 @@ from webmcp_agent.scenarios.curriculum import (
     SHOPS,
     UNSEEN,
     USUAL,
+    VALUES,
     Curriculum,
     Example,
     Mix,
@@ -37,7 +38,7 @@ def examples(mix: Mix, *, unseen: bool = False, count: int = FEW) -> list[Exampl
     return [example for conversation in made for example in conversation]
 
 
-@pytest.mark.parametrize("mix", [BROAD, SHOPS, NAMES, UNSEEN])
+@pytest.mark.parametrize("mix", [BROAD, SHOPS, NAMES, VALUES, UNSEEN])
 def test_the_same_seed_makes_the_same_conversations(mix: Mix) -> None:
     unseen = mix is UNSEEN
     assert examples(mix, unseen=unseen, count=30) == examples(mix, unseen=unseen, count=30)
@@ -48,6 +49,7 @@ def test_every_call_is_one_that_the_page_accepts_and_every_answer_would_pass() -
         *examples(BROAD),
         *examples(SHOPS),
         *examples(NAMES),
+        *examples(VALUES),
         *examples(UNSEEN, unseen=True),
         *examples(USUAL, unseen=True),
     ]
