@@ -5,6 +5,7 @@ learnt exactly; the answers teach no more than to say what a result says.
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -156,7 +157,7 @@ def value_for(draw: Draw, name: str, schema: JsonObject) -> Value:
     if isinstance(choices, list) and choices:
         chosen = draw.pick(choices)
         text = chosen if isinstance(chosen, str) else plain(chosen)
-        return Value(chosen, text.replace("_", " ") if draw.chance(0.5) else text)
+        return Value(chosen, draw.pick((text, in_words(text), in_words(text, name))))
     kinds = schema.get("type")
     kind = kinds if isinstance(kinds, str) else "string"
     match kind:
@@ -175,6 +176,16 @@ def value_for(draw: Draw, name: str, schema: JsonObject) -> Value:
             return Value({key: part.sent for key, part in parts.items()}, told)
         case _:
             return _text_for(draw, name, schema)
+
+
+def in_words(choice: str, name: str = "") -> str:
+    """A choice as a person may say it, without what the parameter's `name` says: `sauce-layer` of a
+    `layer` is sauce, 🌽 an ear of maize."""
+    drawn_as = unicodedata.category(choice[0]) == "So" if choice else False
+    text = unicodedata.name(choice[0], choice) if drawn_as else spaced(choice)
+    own = set(spaced(name).lower().split())
+    words = text.lower().split()
+    return " ".join(word for word in words if word not in own) or " ".join(words) or choice
 
 
 def plain(value: JsonValue) -> str:

@@ -13,6 +13,7 @@ from webmcp_agent.providers.training import TrainingOptions
 from webmcp_agent.scenarios.curriculum import Example
 from webmcp_agent.scenarios.exam import ExamResult, Score
 from webmcp_agent.scenarios.learning_curve import curve_svg, smoothed
+from webmcp_agent.scenarios.lessons_site import in_words
 from webmcp_agent.scenarios.tune import (
     TuneSettings,
     score_table,
@@ -68,6 +69,22 @@ def test_lessons_for_a_site_call_its_tools_with_values_that_its_schemas_allow() 
             assert args == {}
     assert made == [*site_conversations(TOOLS, "Maker", "1", 60)]
     assert made != [*site_conversations(TOOLS, "Maker", "2", 60)]
+
+
+@pytest.mark.parametrize(
+    ("choice", "name", "said"),
+    [
+        ("sauce-layer", "layer", "sauce"),
+        ("sauce-layer", "", "sauce layer"),
+        ("PRICE_ASC", "sort", "price asc"),
+        ("🌽", "topping", "ear of maize"),
+        ("layer", "layer", "layer"),
+        ("大", "size", "大"),
+        ("", "size", ""),
+    ],
+)
+def test_a_choice_is_said_in_words(choice: str, name: str, said: str) -> None:
+    assert in_words(choice, name) == said
 
 
 def test_tools_are_read_from_a_list_and_from_a_contract() -> None:
