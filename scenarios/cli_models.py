@@ -41,6 +41,10 @@ def tune(
     examples: Annotated[
         int | None, typer.Option("--examples", min=2, help="How many to learn from.")
     ] = None,
+    held_out: Annotated[
+        int,
+        typer.Option("--held-out", min=1, help="Conversations that the result is examined by."),
+    ] = 20,
     browser: Browser = None,
     cdp: Cdp = None,
     headed: Headed = False,
@@ -51,7 +55,8 @@ def tune(
     from webmcp_agent.scenarios.tune_command import tune_command
 
     page = page_settings(browser, cdp, headed, origin, None, None, None)
-    leave(tune_command, source, page, TuneSettings(out, seed=seed, examples=examples))
+    settings = TuneSettings(out, seed=seed, examples=examples, held_out=held_out)
+    leave(tune_command, source, page, settings)
 
 
 @models_app.command("list")
