@@ -4,7 +4,8 @@ from webmcp_agent.browser.tools import ToolFail, ToolOk
 from webmcp_agent.scenarios.lessons import told_failure
 from webmcp_agent.scenarios.lessons_cart import say
 from webmcp_agent.scenarios.phrases import language, request
-from webmcp_agent.scenarios.shop_world import TOPICS, Shop
+from webmcp_agent.scenarios.shop_goods import TOPICS
+from webmcp_agent.scenarios.shop_world import Shop
 from webmcp_agent.scenarios.simulator import Reply, Script, Turn
 
 

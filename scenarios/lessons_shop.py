@@ -10,6 +10,7 @@ from webmcp_agent.scenarios.lessons import said, told_failure
 from webmcp_agent.scenarios.lessons_cart import cart_change, cart_question, checkout, coupon, say
 from webmcp_agent.scenarios.lessons_opinions import opinions
 from webmcp_agent.scenarios.phrases import Table, Wording, data, language, plural, request
+from webmcp_agent.scenarios.shop_goods import price_of
 from webmcp_agent.scenarios.shop_wishes import (
     Wish,
     amount_words,
@@ -18,7 +19,7 @@ from webmcp_agent.scenarios.shop_wishes import (
     names_amount,
     wish_for,
 )
-from webmcp_agent.scenarios.shop_world import Shop, price_of
+from webmcp_agent.scenarios.shop_world import Shop
 from webmcp_agent.scenarios.simulator import Fault, Lesson, Record, Reply, Script, Seen, Turn
 from webmcp_agent.scenarios.vocabulary import Draw, money, plain_number
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from webmcp_agent.scenarios.phrases import data, plural
-from webmcp_agent.scenarios.shop_world import BEST, DOWN, UP, Shop, in_order, price_of, rating_of
+from webmcp_agent.scenarios.shop_goods import BEST, DOWN, UP, in_order, price_of, rating_of
+from webmcp_agent.scenarios.shop_world import Shop
 from webmcp_agent.scenarios.simulator import Doing, Record
 from webmcp_agent.scenarios.vocabulary import Draw
 

@@ -7,6 +7,15 @@ from typing import cast
 from pydantic import JsonValue
 
 from webmcp_agent.scenarios.phrases import Table, Wording, data, plural
+from webmcp_agent.scenarios.shop_goods import (
+    OPINIONS,
+    SORTS,
+    TOPICS,
+    in_order,
+    matching,
+    price_of,
+    stock,
+)
 from webmcp_agent.scenarios.simulator import (
     Answer,
     Args,
@@ -20,48 +29,9 @@ from webmcp_agent.scenarios.simulator import (
 )
 from webmcp_agent.scenarios.vocabulary import Draw, plain_number
 
-SORTS = (
-    ("relevance", "price-asc", "price-desc", "rating"),
-    ("relevance", "price_asc", "price_desc", "rating"),
-    ("price", "rating", "name"),
-    ("cheapest", "best-rated", "newest"),
-    ("PRICE_LOW", "PRICE_HIGH", "RATING"),
-)
-UP = ("price-asc", "price_asc", "price", "cheapest", "PRICE_LOW")
-DOWN = ("price-desc", "price_desc", "PRICE_HIGH")
-BEST = ("rating", "best-rated", "RATING")
-
 CHECKOUT_PATH = "/checkout.html"
 _MOST = 10
 """Of one thing in the cart."""
-
-_OPINIONS = (
-    "Works as it should, would buy it again.",
-    "Smaller than I thought, but well made.",
-    "The colour is nicer than in the picture.",
-    "Broke after two weeks.",
-    "Arrived quickly and well packed.",
-    "A bit pricey, still worth it.",
-    "My daughter loves it.",
-    "Not what I expected.",
-)
-
-
-TOPICS: dict[str, tuple[str, str]] = {
-    "size": ("Runs a size too small.", "The size is exactly as described."),
-    "colour": ("The colour is darker than in the picture.", "The colour faded after a month."),
-    "weight": ("Much heavier than I expected.", "So light that I hardly notice it."),
-    "battery": ("The battery lasts a whole week.", "The battery was empty after an hour."),
-    "smell": ("It smelled of glue for the first few days.", "There is no smell at all."),
-    "handle": ("The handle came loose.", "The handle is comfortable even with gloves."),
-    "lid": ("The lid leaks a little.", "The lid closes tightly."),
-    "noise": ("It makes less noise than my old one.", "The noise is hard to bear at night."),
-    "packaging": ("The packaging was all cardboard.", "Far too much plastic in the packaging."),
-    "instructions": ("The instructions are hard to follow.", "Good instructions with pictures."),
-    "seams": ("The seams opened after one wash.", "Strong seams, nothing came apart."),
-    "surface": ("The surface scratches easily.", "The surface is easy to clean."),
-}
-"""What reviews speak of, and how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,54 +89,17 @@ class Shop(World):
         """What one of the reviews speaks of."""
         self.shows_cart = like_demo or draw.chance(0.2)
         """Changes of the cart are answered with the whole cart."""
-        self.items: list[Record] = []
         self.kinds = draw.some(cast("list[str]", domain["kinds"]), draw.whole(3, 5))
         self.sorts: tuple[str, ...] = ()
-        self._stock(domain)
+        self.categories = cast("list[str]", domain["categories"])
+        self.items = stock(draw, manner, domain, self.kinds)
+        self.fields = ["id", "title", "price"]
+        self.fields += [f for f in ("rating", "in_stock") if draw.chance(0.75) or self.exact]
         self._tools(like_demo)
         if self.paged and mix.deep > 0 and draw.chance(mix.deep):
             self.opened = draw.pick(self.items)
             self.place = Place(self.product_path, f"{self.opened['title']} – {brand}")
             self.place.h1 = str(self.opened["title"])
-
-    def _stock(self, domain: Table) -> None:
-        draw = self.draw
-        low, high = cast("list[int]", domain["price"])
-        words = cast("list[str]", domain["words"])
-        self.categories = cast("list[str]", domain["categories"])
-        titles: set[str] = set()
-        for kind in self.kinds:
-            category = draw.pick(self.categories)
-            for _ in range(draw.pick((1, 2, 3, 3, 4, 5))):
-                title = self._title(kind, words)
-                if title in titles:
-                    continue
-                titles.add(title)
-                item: Record = {
-                    "id": self.manner.new_id(title),
-                    "title": title,
-                    "price": draw.price(low, high),
-                    "rating": round(draw.random.uniform(2.8, 5.0), 1),
-                    "in_stock": draw.chance(0.88),
-                    "category": category,
-                    "kind": kind,
-                }
-                self.items.append(item)
-        self.items = draw.shuffled(self.items)
-        self.fields = ["id", "title", "price"]
-        self.fields += [f for f in ("rating", "in_stock") if draw.chance(0.75) or self.exact]
-
-    def _title(self, kind: str, words: Sequence[str]) -> str:
-        draw, name = self.draw, kind.title()
-        titles = (
-            f"{draw.pick(words)} {name}",
-            f"{draw.brand()} {name}",
-            f"{draw.brand()} {draw.pick(words)} {name}",
-            f"{draw.pick(words)} {name} {draw.whole(2, 9)}",
-            f"{draw.brand()} {draw.pick(words)}",
-            f"{draw.pick(words)} {name.split()[0]} {draw.whole(1, 4)}",
-        )
-        return draw.pick(titles)
 
     def shown(self, item: Record) -> Record:
         """What a list says of an item."""
@@ -174,11 +107,7 @@ class Shop(World):
 
     def matching(self, query: str) -> list[Record]:
         """The items that hold all words of the query; all for an empty one."""
-        wanted = [_stem(word) for word in query.lower().split()]
-        return [item for item in self.items if set(wanted) <= set(self._words(item))]
-
-    def _words(self, item: Record) -> list[str]:
-        return [_stem(word) for word in f"{item['title']} {item['kind']}".lower().split()]
+        return matching(self.items, query)
 
     def _tools(self, like_demo: bool) -> None:
         draw, manner, offer = self.draw, self.manner, self._offer
@@ -380,7 +309,7 @@ class Shop(World):
         self._meant(args)
         draw = self.draw
         others = [text for topic, said in TOPICS.items() if topic != self.topic for text in said]
-        texts = draw.some([*_OPINIONS, *others], draw.whole(2, 4))
+        texts = draw.some([*OPINIONS, *others], draw.whole(2, 4))
         if self.topic:
             texts = draw.shuffled([draw.pick(TOPICS[self.topic]), *texts])
         self.opinions = [
@@ -489,35 +418,3 @@ def _order_form() -> list[Parameter]:
     kinds: dict[str, JsonValue] = {"type": "string", "enum": ["standard", "express", "pickup"]}
     delivery = Parameter("delivery", kinds, "delivery|shipping", "Kind of delivery")
     return [*(Parameter(text, {"type": "string"}, required=True) for text in texts), delivery]
-
-
-def price_of(item: Record) -> float:
-    """An item's price as a number."""
-    return cast("float", item["price"])
-
-
-def rating_of(item: Record) -> float:
-    """An item's stars as a number."""
-    return cast("float", item["rating"])
-
-
-def in_order(items: Sequence[Record], sort: str) -> list[Record]:
-    """The items as a value of the sort parameter orders them; as they are for any other."""
-    if sort in UP:
-        return sorted(items, key=price_of)
-    if sort in DOWN:
-        return sorted(items, key=lambda item: -price_of(item))
-    if sort in BEST:
-        return sorted(items, key=lambda item: -rating_of(item))
-    return list(items)
-
-
-def _stem(word: str) -> str:
-    """One form for singular and plural: knife and knives, movie and movies, box and boxes."""
-    if word.endswith("ies"):
-        return word.removesuffix("es")
-    if not word.endswith("ss"):
-        word = word.removesuffix("s")
-    word = word.removesuffix("e")
-    ends = {"v": "f", "y": "i"}
-    return word[:-1] + ends.get(word[-1], word[-1]) if word else word
