@@ -185,27 +185,26 @@
       return [JSON.stringify(head), ...lines].join('\n');
     },
 
+    // One word for how it ended, and after a line's end what there is to say of it.
     async call({ id, name, place, spec, json, origins }) {
       const controller = new AbortController();
       try {
         const context = surface();
         const tools = (await context?.list(origins)) ?? [];
         const tool = tools.find(t => t.name === name && windowOf(t) === places[place]);
-        if (!tool) return { kind: 'gone' };
-        if (describe(tool) !== spec) return { kind: 'changed' };
+        if (!tool) return 'gone';
+        if (describe(tool) !== spec) return 'changed';
         running.set(id, controller);
         // No await between the comparison and this call: the page has no turn in between.
         const answer = await context.run(tool, tools, json, controller.signal);
-        if (answer == null || typeof answer === 'string') {
-          return { kind: 'answer', text: answer ?? null };
-        }
         try {
-          return { kind: 'answer', text: JSON.stringify(answer) ?? null };
+          const said = typeof answer === 'string' ? answer : JSON.stringify(answer ?? undefined);
+          return said === undefined ? 'nothing' : `answer\n${said}`;
         } catch {
-          return { kind: 'unreadable' };
+          return 'unreadable';
         }
       } catch (error) {
-        return { kind: 'error', name: nameOf(error), text: messageOf(error) };
+        return `error\n${nameOf(error)}\n${messageOf(error)}`;
       } finally {
         running.delete(id);
       }

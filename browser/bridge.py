@@ -94,8 +94,7 @@ class Bridge:
                 for _ in range(_MOVED):
                     try:
                         handle = await self._handle(frame)
-                        value = await self._call(handle, function, argument)
-                        return value if isinstance(value, str) else ""
+                        return await self._call(handle, function, argument)
                     except DocumentGone:
                         self.forget(frame)
                         if frame.is_detached():
@@ -112,6 +111,8 @@ class Bridge:
         retired, self._retired = self._retired, []
         for handle in retired:
             self._tasks.start(handle.dispose())
+        if (ready := self._handles.get(frame)) is not None:
+            return ready
         try:
             async with asyncio.timeout(ANSWER_LIMIT_MS / 1000):
                 while True:
@@ -123,12 +124,11 @@ class Bridge:
         except TimeoutError as exc:
             raise PageLost("The page does not answer.") from exc
 
-    async def send(self, handle: JSHandle, function: str, argument: JsonValue) -> JsonObject:
-        """What a function of the bridge that acts gives. Never begun a second time.
+    async def send(self, handle: JSHandle, function: str, argument: JsonValue) -> str:
+        """The text that a function of the bridge that acts gives. Never begun a second time.
 
         Raises: `DocumentGone` and `PageLost`, as `read`; there is no limit."""
-        value = await self._call(handle, function, argument)
-        return value if isinstance(value, dict) else {}
+        return await self._call(handle, function, argument)
 
     async def abort(self, handle: JSHandle, call_id: str) -> None:
         """Abort a running call through its signal; harmless when it has ended.
@@ -172,8 +172,12 @@ class Bridge:
             self._handles[frame] = handle
         return handle
 
-    async def _call(self, handle: JSHandle, function: str, argument: JsonValue) -> JsonValue:
-        return await self._translated(handle.evaluate(f"(b, a) => b.{function}(a)", argument))
+    async def _call(self, handle: JSHandle, function: str, argument: JsonValue) -> str:
+        # Texts both ways: Playwright walks through everything else piece by piece, at both ends.
+        value: JsonValue = await self._translated(
+            handle.evaluate(f"(b, a) => b.{function}(JSON.parse(a))", json.dumps(argument))
+        )
+        return value if isinstance(value, str) else ""
 
     async def _translated(self, evaluation: Coroutine[Any, Any, T]) -> T:
         """The evaluation's value; its errors as `DocumentGone` and `PageLost`."""

@@ -28,7 +28,7 @@ from webmcp_agent.browser.bridge import (
 from webmcp_agent.browser.listing import Listed
 from webmcp_agent.browser.page_parts import PageParts
 from webmcp_agent.browser.policy import origin_of
-from webmcp_agent.browser.tools import JsonObject, StopSignal, ToolFail, ToolOk
+from webmcp_agent.browser.tools import StopSignal, ToolFail, ToolOk
 from webmcp_agent.browser.witness import FormMark, Sighting
 
 FORM_WAITS_MS = 1_000
@@ -122,13 +122,16 @@ class Call:
         return await self._told(outcome)
 
     async def _wait(
-        self, sent: "asyncio.Task[JsonObject]", seen: Sighting, signal: StopSignal
+        self, sent: "asyncio.Task[str]", seen: Sighting, signal: StopSignal
     ) -> Literal["answered", "stopped", "late", "needs-user", "blocked"]:
         """What ends the wait: the page's answer, or what comes before it."""
         parts, loop = self._parts, asyncio.get_running_loop()
         begun = loop.time()
         blocked_at: float | None = None
         stop = asyncio.ensure_future(signal.wait())
+        # One thing to wait for in place of three, which cost a call with one tool a tenth.
+        for task in (sent, stop):
+            task.add_done_callback(lambda _: parts.pulse.fire())
         try:
             while not sent.done():
                 now = loop.time()
@@ -148,21 +151,13 @@ class Call:
                         wake_at = min(wake_at, waits_at)
                     elif seen.response is None and (seen.invocation or not self._witnessed):
                         return "needs-user"
-                pulse = asyncio.ensure_future(parts.pulse.wait())
-                try:
-                    await asyncio.wait(
-                        {sent, stop, pulse},
-                        timeout=wake_at - now,
-                        return_when=asyncio.FIRST_COMPLETED,
-                    )
-                finally:
-                    pulse.cancel()
+                await parts.pulse.within(wake_at - now)
         finally:
             stop.cancel()
         return "answered"
 
     async def _outcome(
-        self, ended: str, sent: "asyncio.Task[JsonObject]", seen: Sighting, handle: JSHandle
+        self, ended: str, sent: "asyncio.Task[str]", seen: Sighting, handle: JSHandle
     ) -> Outcome:
         match ended:
             case "stopped":
@@ -191,25 +186,24 @@ class Call:
             return await self._without_document(seen)
         return await self._answered(answer, seen)
 
-    async def _answered(self, answer: JsonObject, seen: Sighting) -> Outcome:
+    async def _answered(self, answer: str, seen: Sighting) -> Outcome:
         """The outcome of what the page itself said."""
         tool = self._listed.tool
-        text = answer.get("text")
-        match answer.get("kind"):
+        kind, _, text = answer.partition("\n")
+        match kind:
             case "gone":
                 return ToolFail("not-found", f"The page has no tool {tool.name} any more.")
             case "changed":
                 return ToolFail(
                     "changed", f"The tool {tool.name} is not the one that was shown any more."
                 )
-            case "answer" if isinstance(text, str) and not (
-                text == "undefined" and self._form is not None
-            ):
+            case "answer" if not (text == "undefined" and self._form is not None):
                 return await self._checked(read_answer(text), seen)
-            case "answer":
+            case "answer" | "nothing":
                 return await self._without_answer(seen)
             case "error":
-                return await self._refused(str(answer.get("name")), str(text), seen)
+                name, _, reason = text.partition("\n")
+                return await self._refused(name, reason, seen)
             case _:
                 return ToolFail("no-answer", "The tool finished, but its answer cannot be read.")
 

@@ -25,8 +25,18 @@ class Pulse:
         """Return at the next `fire`."""
         await self._event.wait()
 
+    async def within(self, limit_s: float) -> None:
+        """Return at the next `fire`, or after the limit."""
+        try:
+            async with asyncio.timeout(limit_s):
+                await self.wait()
+        except TimeoutError:
+            return
+
     async def until(self, condition: Callable[[], bool], limit_ms: float) -> bool:
         """Wait until `condition` holds, at most `limit_ms`; whether it holds."""
+        if condition():
+            return True  # nearly always, and a timer costs more than the question
         try:
             async with asyncio.timeout(max(0.0, limit_ms) / 1000):
                 while not condition():
