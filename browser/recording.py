@@ -207,6 +207,7 @@ async def open_recording(
     screencast = Screencast(page, scale=options.scale, secrets=options.secrets)
     recording = Recording(page, screencast, options)
     await screencast.start()
+    await screencast.first()
     tracing = await _start_trace(page) if options.trace else None
     making = asyncio.create_task(_make(recording, folder, options, logo, browser), name="film")
     try:

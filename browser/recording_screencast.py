@@ -47,6 +47,7 @@ class Screencast:
         self._cdp: CdpSession | None = None
         self._reel = Reel()
         self._painted = asyncio.Event()
+        self._begun = asyncio.Event()
         self._began = time.perf_counter()
         self._acknowledged = 0.0
         self._fullest = 0
@@ -78,6 +79,14 @@ class Screencast:
             return
         if self._stills:
             self._tasks.start(self._take_stills(cdp))
+
+    async def first(self) -> None:
+        """Wait a moment for the first picture: what a call changes is told from the one before."""
+        try:
+            async with asyncio.timeout(_COMMAND_LIMIT_MS / 1000):
+                await self._begun.wait()
+        except TimeoutError:
+            logger.debug("the page shows nothing yet")
 
     async def stop(self) -> None:
         """End; what was taken stays."""
@@ -136,6 +145,7 @@ class Screencast:
     def _add(self, picture: Picture) -> None:
         self.last = picture
         self.taken += 1
+        self._begun.set()
         self._fullest = max(self._fullest, len(picture.data))
         self._reel.add(picture)
 
