@@ -54,6 +54,7 @@ class Bridge:
         self.stuck = False
         """The page was busy beyond help and was closed for that."""
         self._page = page
+        self._browser = page.context.browser
         self._cdp = cdp
         self._tasks = tasks
         self._handles: dict[Frame, JSHandle] = {}
@@ -73,8 +74,7 @@ class Bridge:
 
     def lost(self) -> str | None:
         """Why the page cannot be used any more; None while it can."""
-        browser = self._page.context.browser
-        if browser is not None and not browser.is_connected():
+        if self._browser is not None and not self._browser.is_connected():
             return "The browser is gone."
         if self.crashed:
             return "The page crashed."

@@ -7,6 +7,7 @@ A page's hints can only tighten these rules: `consequential` turns a yes into a 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -117,6 +118,7 @@ def _matches(name: str, globs: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, glob) for glob in globs)
 
 
+@lru_cache(maxsize=1024)
 def origin_of(url: str) -> str | None:
     """Scheme, host and port of `url` in one normal form; None when it has no origin of its own.
 

@@ -11,39 +11,42 @@ logger = logging.getLogger("webmcp_agent.browser")
 
 
 class Pulse:
-    """Something happened: whoever waits looks again."""
+    """Something happened: whoever waits for it goes on."""
 
     def __init__(self) -> None:
-        self._event = asyncio.Event()
+        self._waiting: dict[asyncio.Future[None], Callable[[], bool]] = {}
 
     def fire(self) -> None:
-        """Wake all who wait now."""
-        self._event.set()
-        self._event = asyncio.Event()
-
-    async def wait(self) -> None:
-        """Return at the next `fire`."""
-        await self._event.wait()
-
-    async def within(self, limit_s: float) -> None:
-        """Return at the next `fire`, or after the limit."""
-        try:
-            async with asyncio.timeout(limit_s):
-                await self.wait()
-        except TimeoutError:
-            return
+        """Wake those whose condition holds now."""
+        # Asked here and not by who waits: a wake-up takes ten times as long as most questions.
+        for waiting, condition in self._waiting.items():
+            if not waiting.done() and condition():
+                waiting.set_result(None)
 
     async def until(self, condition: Callable[[], bool], limit_ms: float) -> bool:
-        """Wait until `condition` holds, at most `limit_ms`; whether it holds."""
-        if condition():
-            return True  # nearly always, and a timer costs more than the question
-        try:
-            async with asyncio.timeout(max(0.0, limit_ms) / 1000):
-                while not condition():
-                    await self.wait()
-        except TimeoutError:
-            pass
-        return condition()
+        """Wait until a `fire` finds that `condition` holds, at most `limit_ms`; whether it holds.
+
+        `condition` is asked at once and often, so it has to be quick, and must not raise."""
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + max(0.0, limit_ms) / 1000
+        # Asked again after each wake-up: what held at the `fire` may have ended since.
+        while not condition():
+            if loop.time() >= ends_at:
+                return False
+            waiting: asyncio.Future[None] = loop.create_future()
+            timer = loop.call_at(ends_at, _end, waiting)
+            self._waiting[waiting] = condition
+            try:
+                await waiting
+            finally:
+                timer.cancel()
+                del self._waiting[waiting]
+        return True
+
+
+def _end(waiting: "asyncio.Future[None]") -> None:
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 class HeldTasks:
