@@ -10,6 +10,7 @@ import pytest
 from playwright.async_api import Browser
 from processes import HAS_PROC, is_running, kill, started_chromium
 
+from webmcp_agent.browser.cdp import CdpSession
 from webmcp_agent.browser.errors import NoBrowser, PageUnreachable
 from webmcp_agent.browser.launch import find_chromium, open_chromium, open_page
 from webmcp_agent.browser.policy import Policy
@@ -65,6 +66,31 @@ async def test_a_browser_that_does_not_start_is_named(tmp_path: Path) -> None:
     with pytest.raises(NoBrowser, match="broken did not start: "):
         async with open_chromium(browser=str(broken)):
             raise NotImplementedError
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands in for the browser")
+async def test_no_feature_that_playwright_switches_is_switched_back(tmp_path: Path) -> None:
+    told = tmp_path / "arguments"
+    noting = make_executable(tmp_path / "noting")
+    noting.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >{told}\nexit 7\n', encoding="utf-8")
+    with pytest.raises(NoBrowser):
+        async with open_chromium(browser=str(noting)):
+            raise NotImplementedError
+    lines = told.read_text(encoding="utf-8").splitlines()
+    for switch in ("--enable-features=", "--disable-features="):
+        theirs, ours = (
+            set(line.removeprefix(switch).split(",")) for line in lines if line.startswith(switch)
+        )
+        assert theirs - ours == set()
+
+
+async def test_a_page_comes_without_pages_of_the_browsers_own(chromium: Browser, site: str) -> None:
+    async with open_page(chromium, f"{site}/plain.html") as tools:
+        cdp = await CdpSession.of(tools.page)
+        every = await cdp.send("Target.getTargets", {"filter": [{}]})
+        addresses = [target["url"] for target in every["targetInfos"]]
+        assert tools.url in addresses
+        assert [address for address in addresses if address.startswith("chrome:")] == []
 
 
 async def test_nobody_at_a_debugging_address_is_said(site: str) -> None:
