@@ -1,13 +1,14 @@
 """The decoding loop: greedy, one reply at a time, over a kept cache and under a grammar.
 
 Our own and not the library's `generate`, because a reply here changes its rules midway (free
-text, then a grammar, then free text), forced tokens go through the model together, reasoning has
-a budget of its own, and Stop is looked at before every token and every piece of a long prompt.
+text, then a grammar, then free text), forced tokens go through the model together, and so do
+looked-up ones that it only has to confirm, reasoning has a budget of its own, and Stop is looked
+at before every token and every piece of a long prompt.
 Blocking: it runs in the provider's worker thread.
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,7 +16,8 @@ from webmcp_agent.providers.abort import AbortSignal
 from webmcp_agent.providers.base import REASONING_MARKERS, ToolConstraint
 from webmcp_agent.providers.errors import Aborted
 from webmcp_agent.providers.grammar import CallGuide, Grammars
-from webmcp_agent.providers.prefix_cache import PrefixCache
+from webmcp_agent.providers.prefix_cache import PrefixCache, common_prefix
+from webmcp_agent.providers.prompt_lookup import DRAFT, PromptLookup
 from webmcp_agent.providers.triggers import ReplyWatch, Start
 
 if TYPE_CHECKING:
@@ -58,8 +60,10 @@ class Engine:
         end_ids: Sequence[int],
         grammars: Grammars | None,
         reuse_prefix: bool,
+        prompt_lookup: bool = False,
     ) -> None:
-        """`end_ids` end a turn. Without `grammars` nothing is held to a schema."""
+        """`end_ids` end a turn. Without `grammars` nothing is held to a schema. `prompt_lookup`
+        lets the model confirm what was looked up, where its cache can forget what it rejects."""
         self.model = model
         self.tokenizer = tokenizer
         self.grammars = grammars
@@ -69,16 +73,15 @@ class Engine:
         parameters = inspect.signature(model.forward).parameters
         # The argument has been renamed; the old name warns where the new one is known.
         self._cache_name = "cache" if "cache" in parameters else "past_key_values"
-        self._last_only: Mapping[str, Any] = (
-            {"logits_to_keep": 1} if "logits_to_keep" in parameters else {}
-        )
+        self._keeps = "logits_to_keep" in parameters
         kinds = _layer_kinds(self._new_cache())
         # Layers that only sum up (Mamba) read a prompt in one piece, then token by token.
         self._attends = kinds != {"LinearAttentionLayer"}
         self._piece = CPU_PIECE if self.device.type == "cpu" else GPU_PIECE
-        self.cache = PrefixCache(
-            self._new_cache, croppable=kinds == {"DynamicLayer"}, enabled=reuse_prefix
-        )
+        croppable = kinds == {"DynamicLayer"}
+        self.cache = PrefixCache(self._new_cache, croppable=croppable, enabled=reuse_prefix)
+        self.looks_up = prompt_lookup and croppable
+        """Whether the model confirms looked-up tokens; may be switched between replies."""
 
     def _new_cache(self) -> Any:
         from importlib import import_module
@@ -111,10 +114,19 @@ class Engine:
             with torch.inference_mode():
                 cache, reused = self.cache.open(prompt)
                 tokens, position = list(prompt[reused:]), reused
+                lookup = PromptLookup(prompt) if self.looks_up else None
+                draft: list[int] = []
                 while tokens:
-                    logits = self._read(cache, tokens, position, signal)
+                    rows = self._read(cache, [*tokens, *draft], position, signal, 1 + len(draft))
                     position += len(tokens)
-                    tokens = writer.write(logits)
+                    written, right = _confirmed(writer, rows, draft)
+                    self.cache.crop(len(draft) - right)
+                    position += right
+                    tokens = written[right:]
+                    draft = []
+                    if lookup is not None and tokens:
+                        lookup.add(written)
+                        draft = writer.allowed(lookup.draft(min(DRAFT, self._piece - len(tokens))))
         except Aborted:
             raise
         except Exception:
@@ -123,9 +135,11 @@ class Engine:
         return Reply("".join(writer.text), writer.finish, reused, len(writer.tokens))
 
     def _read(
-        self, cache: Any, tokens: Sequence[int], position: int, signal: AbortSignal
+        self, cache: Any, tokens: Sequence[int], position: int, signal: AbortSignal, last: int
     ) -> "torch.Tensor":
-        """Feed tokens at a position; the logits behind the last one, one per vocabulary entry."""
+        """Feed tokens at a position; the logits behind each of the `last` ones, a row each.
+
+        A row has one entry per word of the vocabulary. More than one row fits one piece."""
         import torch
 
         piece = self._piece if self._attends else (len(tokens) if position == 0 else 1)
@@ -134,7 +148,9 @@ class Engine:
             signal.throw_if_aborted()
             part = tokens[start : start + piece]
             position += len(part)
-            arguments: dict[str, Any] = {self._cache_name: cache, **self._last_only}
+            arguments: dict[str, Any] = {self._cache_name: cache}
+            if self._keeps:
+                arguments["logits_to_keep"] = last
             if self._attends:
                 arguments["attention_mask"] = torch.ones(
                     1, position, dtype=torch.long, device=self.device
@@ -143,7 +159,25 @@ class Engine:
             logits = self.model(input_ids=ids, use_cache=True, **arguments).logits
             self.cache.fed(part)
         assert logits is not None
-        return logits[0, -1, : self.vocabulary]
+        return logits[0, -last:, : self.vocabulary]
+
+
+def _confirmed(
+    writer: "_Writer", rows: "torch.Tensor", draft: Sequence[int]
+) -> tuple[list[int], int]:
+    """Write on from the rows for as long as the draft is what is written.
+
+    Returns what was written, and how many tokens of the draft it begins with; when the reply is
+    over, the draft's part of it alone."""
+    written: list[int] = []
+    right = 0
+    while right == len(written):
+        more = writer.write(rows[right])
+        if not more:
+            return written, right
+        written += more
+        right += common_prefix(more, draft[right:])
+    return written, right
 
 
 class _Writer:
@@ -185,6 +219,16 @@ class _Writer:
         self._add_forced()
         self._close_reasoning()
         return [] if self._over else self.tokens[before:]
+
+    def allowed(self, draft: list[int]) -> list[int]:
+        """As much of a draft as could be written: by the grammar, by the budget, in one turn."""
+        room = min(
+            self._budget.answer - len(self.tokens) + self._reasoned,
+            self._budget.total - self._prompt_tokens - len(self.tokens),
+        )
+        ends = (at for at, token in enumerate(draft) if token in self._engine.end_ids)
+        draft = draft[: max(0, min(room - 1, next(ends, len(draft))))]
+        return draft if self._guide is None else self._guide.beginning(draft)
 
     def _take(self, token: int) -> None:
         reasoning = self._watch.reasoning

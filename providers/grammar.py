@@ -195,6 +195,10 @@ class CallGuide:
             return False
         return bool(self._matcher.consume_tokens(tokens))
 
+    def beginning(self, tokens: list[int]) -> list[int]:
+        """As many of the tokens as may come next, none of them read."""
+        return tokens[: self._matcher.validate_tokens(tokens)]
+
     def forced(self) -> list[int]:
         """The tokens that must come next, already read; empty where the model has a choice."""
         tokens = cast("list[int]", self._matcher.compute_ff_tokens())

@@ -51,6 +51,12 @@ class PrefixCache:
         """Note that the model has read `tokens` into the cache."""
         self._tokens.extend(tokens)
 
+    def crop(self, tokens: int) -> None:
+        """Forget the newest so many tokens; more than none only in a croppable cache."""
+        if tokens:
+            self._cache.crop(-tokens)
+            del self._tokens[-tokens:]
+
     def drop(self) -> None:
         """Free the cache."""
         self._cache = None

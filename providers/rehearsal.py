@@ -161,11 +161,16 @@ class Rehearsal:
             fresh: list[int] = ids[-behind_prompt:].tolist()
             self._read.update(zip(range(end - len(fresh), end), fresh, strict=True))
         written = [self._read[at] for at in range(self._prompt_tokens, end)]
+        # One row, or where looked-up tokens are checked one behind each of them.
+        for row in range(min(int(logits.shape[1]), len(written) + 1)):
+            logits[0, -1 - row, self._next(written[: len(written) - row])] += LEAD
+
+    def _next(self, written: Sequence[int]) -> int:
+        """The token that goes on with the text behind what was written, or the end."""
         said = self._engine.tokenizer.decode(written, skip_special_tokens=False)
-        wanted = min(self._engine.end_ids)
         if said != self._text and self._text.startswith(said):
-            wanted = self._tokens(self._text[len(said) :])[0]
-        logits[0, -1, wanted] += LEAD
+            return self._tokens(self._text[len(said) :])[0]
+        return min(self._engine.end_ids)
 
 
 class _Clock:

@@ -150,6 +150,14 @@ def lead() -> Iterator[Lead]:
             end = int(given["attention_mask"].shape[1])
             read.update(zip(range(end - len(new), end), new, strict=True))
             reply = [read[index] for index in range(prompt_tokens, end)]
+            # A row for each token behind which the model was asked, the newest last.
+            for row in range(min(output.logits.shape[1], len(reply) + 1)):
+                wanted = wanted_behind(reply[: len(reply) - row])
+                if wanted is not None:
+                    output.logits[:, -1 - row, wanted] += 1000.0
+            return output
+
+        def wanted_behind(reply: list[int]) -> int | None:
             written = engine.tokenizer.decode(reply, skip_special_tokens=False)
             whole = engine.tokenizer.encode(text, add_special_tokens=False).ids
             rest = [min(engine.end_ids)]
@@ -159,8 +167,8 @@ def lead() -> Iterator[Lead]:
             elif text.startswith(written) and text != written:
                 rest = engine.tokenizer.encode(text[len(written) :], add_special_tokens=False).ids
             if text.startswith(written) or written.endswith(("</tool_call>", "<|tool_call_end|>")):
-                output.logits[..., rest[0]] += 1000.0
-            return output
+                return rest[0]
+            return None
 
         if id(engine) in hooks:
             hooks.pop(id(engine)).remove()
