@@ -99,7 +99,9 @@ class Grammars:
             while len(self._matchers) >= MAX_KEPT:
                 del self._matchers[next(iter(self._matchers))]
             self._matchers[key] = matcher
-        return CallGuide(matcher.deep_copy(), self._tokenizer, ends_reply=how in ("bare", "inline"))
+        return CallGuide(
+            matcher.deep_copy(), self._tokenizer, ends_reply=how in ("bare", "list", "inline")
+        )
 
     def _grammar(
         self, how: CallStart, constraints: Sequence[ToolConstraint], *, loose: bool = False
@@ -125,7 +127,8 @@ class Grammars:
             tail = f"{_literal('}')} {_literal(chr(10))}"
             start = f"{head} call {tail} {self._marker(CALL_MARKERS['tags'][1])}"
         else:
-            start = f"{_literal(': ' + chr(34))} call {_literal('}')}"
+            end = "}]" if how == "list" else "}"
+            start = f"{_literal(': ' + chr(34))} call {_literal(end)}"
         return "\n".join([f"start: {start}", f"call: {call}", *rules, ""])
 
     def _marker(self, text: str) -> str:

@@ -10,9 +10,10 @@ from typing import Literal
 
 from webmcp_agent.providers.base import CALL_MARKERS, END_MARKERS, REASONING_MARKERS
 
-CallStart = Literal["tags", "pythonic", "bare", "inline"]
-"""How a call was begun: with one of the two markers, as a bare `{"name"`, or, where the tools are
-listed in the prompt text, as a bare `{"tool"`."""
+CallStart = Literal["tags", "pythonic", "bare", "list", "inline"]
+"""How a call was begun: with one of the two markers, as a bare `{"name"`, as the first one
+of a bare list, or, where the tools are listed in the prompt text, as a bare `{"tool"`; bare ones
+perhaps in a code fence."""
 
 _OPENERS: dict[str, CallStart] = {
     CALL_MARKERS["tags"][0]: "tags",
@@ -22,8 +23,14 @@ _EVENT = re.compile(
     "|".join(re.escape(text) for text in (*_OPENERS, REASONING_MARKERS[0], *END_MARKERS))
 )
 _LONGEST = max(len(text) for text in (*_OPENERS, *REASONING_MARKERS, *END_MARKERS))
-_BARE = re.compile(r'\s*\{\s*"(name|tool)"')
-_BARE_SO_FAR = re.compile(r'\s*(\{\s*("(n(a(m(e)?)?)?|t(o(o(l)?)?)?)?)?)?')
+_FENCE = r"(?:```(?:[A-Za-z0-9_+-]*\s)?\s*)?"
+_BARE = re.compile(r"\s*" + _FENCE + r'(\[\s*)?\{\s*"(name|tool)"')
+_BARE_SO_FAR = re.compile(
+    r"\s*(?:`{1,2}|```[A-Za-z0-9_+-]*|"
+    + _FENCE
+    + r'(?:\[\s*)?(?:\{\s*(?:"(?:n(?:a(?:me?)?)?|t(?:o(?:ol?)?)?)?)?)?)'
+)
+"""What may become one: models also write a call into a code fence or a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +66,8 @@ class ReplyWatch:
                     return None
                 continue
             if self._may_be_bare and (bare := _BARE.match(self._unread)):
-                how: CallStart = "bare" if bare[1] == "name" else "inline"
-                if how == "bare" or self._inline:
+                how: CallStart = "inline" if bare[2] == "tool" else "list" if bare[1] else "bare"
+                if bare[2] == "name" or (self._inline and not bare[1]):
                     return self._start(how, self._unread[bare.end() :])
                 self._may_be_bare = False
             if not _BARE_SO_FAR.fullmatch(self._unread):

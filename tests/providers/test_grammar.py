@@ -110,6 +110,8 @@ BEGINNINGS = [
     pytest.param("I look. <tool_call>\n", False, id="tags behind prose"),
     pytest.param("<|tool_call_start|>", False, id="pythonic"),
     pytest.param('{"name"', False, id="bare"),
+    pytest.param('```json\n{\n  "name"', False, id="bare in a code fence"),
+    pytest.param('[{"name"', False, id="bare in a list"),
     pytest.param('{"tool"', True, id="inline"),
 ]
 
@@ -429,7 +431,7 @@ SCHEMAS = st.builds(object_of, st.dictionaries(NAMES, VALUES, max_size=4), st.in
 @given(
     schema=SCHEMAS,
     name=NAMES,
-    how=st.sampled_from(["tags", "pythonic", "bare", "inline"]),
+    how=st.sampled_from(["tags", "pythonic", "bare", "list", "inline"]),
     seed=st.integers(0, 10_000),
 )
 def test_every_text_that_a_grammar_accepts_is_read_back_as_a_valid_call(
@@ -449,8 +451,13 @@ def test_every_text_that_a_grammar_accepts_is_read_back_as_a_valid_call(
         assert token is not None
         tokens.append(token)
         assert len(tokens) < 2000
-    start = {"tags": "<tool_call>", "pythonic": "<|tool_call_start|>"}
-    begun = start.get(how, '{"tool"' if how == "inline" else '{"name"')
+    begun = {
+        "tags": "<tool_call>",
+        "pythonic": "<|tool_call_start|>",
+        "bare": '{"name"',
+        "list": '[{"name"',
+        "inline": '{"tool"',
+    }[how]
     text = begun + bench.engine.tokenizer.decode(tokens, skip_special_tokens=False)
     parsed = parse_tool_calls(text, page_tools([tool]), tools_inline=how == "inline")
     assert (parsed.errors, parsed.text) == ([], "")
