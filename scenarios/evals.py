@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue, Tag, TypeAdapter
 
 from webmcp_agent.agent.request import CallPart, ChatMessage, TextPart
+from webmcp_agent.agent.stream import FinishReason
 from webmcp_agent.browser.tools import JsonObject, PageTool
 from webmcp_agent.scenarios.checks import Checks
 from webmcp_agent.scenarios.errors import BadFile
@@ -25,6 +26,10 @@ from webmcp_agent.scenarios.stand_ins import StandIn, answer_text
 from webmcp_agent.scenarios.unreachable import unknown_argument
 
 SCHEMA_FILE = "schema.json"
+
+_NO_CALL: tuple[FinishReason, ...] = ("stop", "max-steps", "loop")
+"""How a run may end where no call is wanted. Not with `repair-failed`: a model whose replies could
+not be used has not decided against a call."""
 
 
 class _Strict(BaseModel):
@@ -170,17 +175,18 @@ def read_evals(path: Path) -> list[Case]:
 
 def _case(path: Path, index: int, each: _Eval, tools: list[PageTool] | None) -> Case:
     nodes: list[Node] = [node.node() for node in each.expectedCall or ()]
+    mocks = _mocks(each.expectedCall or ())
     case = Case(
         file=path,
         name=each.name or f"case {index + 1}",
         group=str(path),
         turns=(tuple(_conversation(each.messages)),),
-        checks=Checks(calls=nodes, finish=None),
+        checks=Checks(calls=nodes, finish=None if nodes else [*_NO_CALL]),
+        mocks=tuple(mocks),
         max_steps=max(MAX_STEPS, len(flat(nodes)) + 1),
     )
     if tools is None:
         return case
-    mocks = _mocks(each.expectedCall or ())
     return replace(
         case,
         stand_ins=tuple(_stand_in(tool, mocks) for tool in tools),

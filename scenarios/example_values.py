@@ -5,8 +5,9 @@ as it is.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 
 from pydantic import JsonValue
 
@@ -35,31 +36,44 @@ class NoExample(ValueError):
     """There is no value to be made up; the message says for what."""
 
 
-def example(expected: JsonValue, schema: JsonValue = None, name: str = "") -> JsonValue:
+Known = Callable[[str], Iterable[JsonValue]]
+"""Values that are known for a place of this name, the best ones first."""
+
+
+def _nothing(_name: str) -> Iterable[JsonValue]:
+    return ()
+
+
+def example(
+    expected: JsonValue, schema: JsonValue = None, name: str = "", known: Known = _nothing
+) -> JsonValue:
     """A value that matches.
 
     `schema` is what the tool says of this place, `name` what the place is called. Raises:
     `NoExample`."""
     match expected:
         case dict() if any(key.startswith("$") for key in expected):
-            return _fitting(expected, schema, name)
+            return _fitting(expected, schema, name, known)
         case dict():
             inner = _member(schema, "properties")
             return {
-                key: example(value, _member(inner, key), f"{name}.{key}" if name else key)
+                key: example(value, _member(inner, key), f"{name}.{key}" if name else key, known)
                 for key, value in expected.items()
             }
         case list():
             items = _member(schema, "items")
             return [
-                example(value, items, f"{name}[{index}]") for index, value in enumerate(expected)
+                example(value, items, f"{name}[{index}]", known)
+                for index, value in enumerate(expected)
             ]
         case _:
             return expected
 
 
-def _fitting(expected: dict[str, JsonValue], schema: JsonValue, name: str) -> JsonValue:
-    for candidate in _candidates(expected, schema, name):
+def _fitting(
+    expected: dict[str, JsonValue], schema: JsonValue, name: str, known: Known
+) -> JsonValue:
+    for candidate in chain(known(name), _candidates(expected, schema, name)):
         if mismatch(expected, candidate) is None and _allowed(candidate, schema):
             return candidate
     raise NoExample(f"there is no value to be made up for {name}: {shown(expected)}")

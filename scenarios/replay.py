@@ -7,7 +7,7 @@ and is a note where they do.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -32,7 +32,14 @@ from webmcp_agent.scenarios.expected_calls import ExpectedCall
 from webmcp_agent.scenarios.json_shape import shape_changes
 from webmcp_agent.scenarios.offered import OfferedTool, WatchedTools
 from webmcp_agent.scenarios.outcome import Failure, FailureKind, MadeCall
-from webmcp_agent.scenarios.replay_links import Link, LinkBroken, answer_value, with_links
+from webmcp_agent.scenarios.replay_links import (
+    Link,
+    LinkBroken,
+    answer_value,
+    referred,
+    with_links,
+    without_listed,
+)
 from webmcp_agent.scenarios.unreachable import no_such_tool, unknown_argument
 
 LATE_MS = 3_000
@@ -106,7 +113,7 @@ class Replay:
                 tool.name, args, call_id=part_id, signal=self.signal
             )
             self.page_ms += (time.perf_counter() - began) * 1000
-            yield _answered(part_id, tool.name, answer)
+            yield _part(part_id, tool.name, answer)
             if self.signal.aborted:
                 yield Finish("aborted")
                 return
@@ -126,12 +133,13 @@ class Replay:
         recorded = call.recorded
         if recorded is not None and recorded.tool is not None:
             self._compare_tool(recorded.tool, tool, number)
+        if recorded is None:
+            return tool, self._concrete(call, tool, number)
         try:
-            args = with_links(call.args, call.links, self._answers)
+            return tool, with_links(call.args, call.links, self._answers)
         except LinkBroken as exc:
             text = f"call {number}: {call.tool}: {exc}"
             raise _Stopped(Failure("replay", "value-gone", text, number)) from exc
-        return tool, args if recorded is not None else self._concrete(call, args, tool, number)
 
     async def _tool(self, name: str, number: int) -> PageTool:
         limit = time.monotonic() + LATE_MS / 1000
@@ -156,18 +164,18 @@ class Replay:
         if before.description != now.description:
             self._note("tool-drift", f"{now.name} has another description", number)
 
-    def _concrete(
-        self, call: ReplayCall, args: JsonObject, tool: PageTool, number: int
-    ) -> JsonObject:
+    def _concrete(self, call: ReplayCall, tool: PageTool, number: int) -> JsonObject:
         """Values for arguments of which the file may say only what they have to match."""
         schema = read_schema(tool.input_schema)
         if call.expected is not None and (why := unknown_argument(call.expected, tool)):
             raise _Stopped(_unusable(number, f"{why} on this page"))
         properties = schema.get("properties") if isinstance(schema, dict) else None
         described = properties if isinstance(properties, dict) else {}
+        args = self._linked(call, schema, number)
         try:
             values = {
-                name: example(value, described.get(name), name) for name, value in args.items()
+                name: example(value, described.get(name), name, self._answered)
+                for name, value in args.items()
             }
         except NoExample as exc:
             raise _Stopped(_unusable(number, f"{call.tool}: {exc}")) from exc
@@ -176,6 +184,22 @@ class Replay:
                 _unusable(number, f"{call.tool} needs {missing[0]}, and the file does not say what")
             )
         return values
+
+    def _linked(self, call: ReplayCall, schema: JsonValue, number: int) -> JsonObject:
+        """The arguments with what the page answered in place of what the file says it would.
+
+        A file can say so of another page: where the page's answer has nothing there, what the file
+        says of the argument counts."""
+        args = call.args
+        for link in without_listed(call.links, schema):
+            try:
+                args = with_links(args, [link], self._answers)
+            except LinkBroken as exc:
+                self._note("result-drift", f"{call.tool}: {exc}", number)
+        return args
+
+    def _answered(self, name: str) -> Iterator[JsonValue]:
+        return referred(name, self._answers)
 
     # --- after a call ----------------------------------------------------------------------------
 
@@ -257,7 +281,7 @@ class Replay:
             self.notes.append(note)
 
 
-def _answered(id: str, name: str, answer: ToolOk | ToolFail) -> ToolResult | ToolError:
+def _part(id: str, name: str, answer: ToolOk | ToolFail) -> ToolResult | ToolError:
     if isinstance(answer, ToolOk):
         return ToolResult(id, name, answer.value, answer.text)
     return ToolError(id, name, answer.code, answer.message, bool(answer.may_have_happened))

@@ -23,6 +23,7 @@ from webmcp_agent.browser.policy import Mode
 from webmcp_agent.browser.tools import JsonObject
 from webmcp_agent.scenarios.case_variables import filled_in
 from webmcp_agent.scenarios.checks import Checks
+from webmcp_agent.scenarios.expected_calls import ExpectedCall
 from webmcp_agent.scenarios.matching import OrText
 from webmcp_agent.scenarios.source_file import read_yaml
 from webmcp_agent.scenarios.stand_ins import StandIn
@@ -127,6 +128,8 @@ class Case:
     """Tools to use when there is no page; None when the case needs one."""
     stand_in_steps: int = 1
     """Model steps of a request to the stand-ins."""
+    mocks: tuple[tuple[ExpectedCall, JsonValue], ...] = ()
+    """What the file says that expected calls answer, in its order."""
     setup: tuple[tuple[str, JsonObject], ...] = ()
     max_steps: int = MAX_STEPS
     """Model steps of a request to a page."""

@@ -157,6 +157,29 @@ async def test_a_case_without_a_wanted_call_passes_on_prose_and_fails_on_any_cal
     assert [failure.kind for failure in failed.failures] == ["extra-call"]
 
 
+NO_CALL = ["Which book do you mean?", "There is none by that name.", "Do you have more to say?"]
+
+
+@pytest.mark.parametrize("reply", NO_CALL)
+async def test_an_order_that_wants_no_call_passes_on_an_answer(reply: str, tmp_path: Path) -> None:
+    path = write(tmp_path, [case(None, said("Lend me the book of sea stories for three weeks"))])
+    assert (await held(path, reply)).passed
+
+
+async def test_a_claim_is_asked_about_once_before_it_passes_as_no_call(tmp_path: Path) -> None:
+    path = write(tmp_path, [case(None, said("Lend me the book of sea stories"))])
+    assert (await held(path, "Done.", "I did not lend it: which one is it?")).passed
+    failed = await held(path, "Done.", call("lend"))
+    assert [failure.kind for failure in failed.failures] == ["extra-call"]
+
+
+async def test_a_model_that_says_nothing_has_not_decided_against_a_call(tmp_path: Path) -> None:
+    path = write(tmp_path, [case(None, said("Lend me the book"))])
+    for nothing in ("", '<tool_call>{"name": "lend", "arguments": {'):
+        failed = await held(path, nothing, nothing)
+        assert [failure.kind for failure in failed.failures] == ["wrong-finish"]
+
+
 async def test_a_conversation_that_ends_on_an_answer_is_gone_on_with(tmp_path: Path) -> None:
     messages = (said("Find a book and lend it"), called("findBooks", {}), answered("findBooks", {}))
     path = write(tmp_path, [case([{"functionName": "lend"}], *messages)])

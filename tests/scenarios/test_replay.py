@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 from page_double import PageDouble, tool
@@ -22,6 +23,7 @@ from webmcp_agent.scenarios.expected_calls import ExpectedCall
 from webmcp_agent.scenarios.offered import OfferedTool, WatchedTools
 from webmcp_agent.scenarios.replay import Recorded, Replay, ReplayCall
 from webmcp_agent.scenarios.replay_links import Link
+from webmcp_agent.scenarios.replay_prose import reading_of
 
 SEARCH = tool("search", "Search", query_required={"type": "string"})
 OPEN = tool("open", "Open", id_required={"type": "string"})
@@ -263,6 +265,51 @@ async def test_expected_calls_are_made_with_values_that_match(
     assert failed(replay) == wrong
     made = [("search", {"query": "mug"})]
     assert source.calls == ([] if wrong and wrong[0].startswith("error") else made)
+
+
+PAY = tool("pay", "Pay", order={"type": "integer"}, kind={"enum": ["A-1"]})
+BEHIND = Link(("order",), 0, (), reading_of("4711", "Added as order 4711."))
+
+
+async def test_expected_values_from_an_earlier_answer_are_those_of_the_page() -> None:
+    pay = replace(expected("pay", order=4711), links=(BEHIND,))
+    source = PageDouble([SEARCH, PAY], {"search": "Added as order 4712.", "pay": "Paid."})
+    _, replay = await replayed(source, expected("search", query="mug"), pay)
+    assert source.calls[1] == ("pay", {"order": 4712})
+    assert (failed(replay), replay.notes) == ([], [])
+
+
+async def test_an_answer_without_what_the_file_says_of_it_is_noted() -> None:
+    pay = replace(expected("pay", order=4711), links=(BEHIND,))
+    source = PageDouble([SEARCH, PAY], {"search": "Added.", "pay": "Paid."})
+    _, replay = await replayed(source, expected("search", query="mug"), pay)
+    assert source.calls[1] == ("pay", {"order": 4711})
+    assert failed(replay) == []
+    assert [note.message for note in replay.notes] == [
+        "call 2: pay: order came from what follows `order` in the answer of call 1, which is gone"
+    ]
+
+
+async def test_a_choice_of_the_tool_is_not_taken_from_an_answer() -> None:
+    link = Link(("kind",), 0, (), reading_of("A-1", "Kind A-1."))
+    pay = replace(expected("pay", kind="A-1"), links=(link,))
+    source = PageDouble([SEARCH, PAY], {"search": "Kind B-2.", "pay": "Paid."})
+    await replayed(source, expected("search", query="mug"), pay)
+    assert source.calls[1] == ("pay", {"kind": "A-1"})
+
+
+async def test_a_reference_that_a_file_only_describes_is_taken_from_the_latest_answer() -> None:
+    found: JsonValue = {"results": [{"id": "red-mug"}, {"id": "blue-mug"}]}
+    source = page(search=ToolOk("…", found))
+    given: list[tuple[JsonValue, str]] = [
+        ({"$any": True}, "red-mug"),
+        ({"$contains": "blue"}, "blue-mug"),
+        ({"$pattern": "^green-mug$"}, "green-mug"),
+    ]
+    for matcher, taken in given:
+        calls = [expected("search", query="mug"), expected("open", id=matcher)]
+        _, replay = await replayed(source, *calls)
+        assert (failed(replay), source.calls[-1]) == ([], ("open", {"id": taken}))
 
 
 async def test_a_form_that_waits_for_the_person_is_what_its_file_expects() -> None:

@@ -205,6 +205,52 @@ def test_the_expected_calls_of_an_eval_file_are_made_and_their_results_judged(
     assert ended.code == 1
 
 
+SITE = """<!doctype html><title>Orders</title><script>
+const context = document.modelContext;
+const schema = { type: 'object', properties: { order: { type: 'integer' } }, required: ['order'] };
+context.registerTool({
+  name: 'add_order', description: 'Add an order',
+  execute: () => 'Added as order 4711.',
+});
+context.registerTool({
+  name: 'pay_order', description: 'Pay an order', inputSchema: schema,
+  execute: ({ order }) => {
+    if (order !== 4711) throw new Error('There is no such order.');
+    return 'Paid.';
+  },
+});
+</script>"""
+
+
+def test_an_order_number_in_prose_is_the_one_that_the_page_gives_now(tmp_path: Path) -> None:
+    page = tmp_path / "site" / "index.html"
+    page.parent.mkdir()
+    page.write_text(SITE, encoding="utf-8")
+    calls = [write_call("add_order", {}, "tags"), write_call("pay_order", {"order": 4711}, "tags")]
+    model = script(tmp_path, *calls, "It is paid.")
+    ran = command(
+        "run", "site", "Order it, and pay.", "--yes", "--model", model, "--out", "run", cwd=tmp_path
+    )
+    assert ran.code == 0, ran.err
+    said = {"role": "user", "type": "message", "content": "Order it, and pay."}
+    expected = [
+        {"functionName": "add_order", "mockOutput": "Added as order 4711."},
+        {"functionName": "pay_order", "arguments": {"order": 4711}, "result": "Paid."},
+    ]
+    evals = [{"name": "Pay", "messages": [said], "expectedCall": expected}]
+    (tmp_path / "evals.json").write_text(json.dumps(evals), encoding="utf-8")
+    page.write_text(SITE.replace("4711", "815"), encoding="utf-8")
+    for arguments in (["run"], ["evals.json", "--url", "site"]):
+        ended = command("replay", *arguments, "--json", cwd=tmp_path)
+        assert result(ended) == (0, True, [], [])
+        line = ended.json_lines()[0]
+        assert isinstance(line, dict)
+        assert line["calls"] == [
+            {"name": "add_order", "args": {}, "outcome": "ok"},
+            {"name": "pay_order", "args": {"order": 815}, "outcome": "ok"},
+        ]
+
+
 SCENARIO = """
 start: "shop:"
 setup: [{ tool: open_product, args: { id: grid-notebook } }]
