@@ -9,7 +9,7 @@ import base64
 import logging
 import mimetypes
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +19,11 @@ from urllib.parse import urlsplit
 from playwright.async_api import Browser, BrowserContext, Error, Page
 
 from webmcp_agent.browser.errors import NoEncoder
+from webmcp_agent.browser.recording_canvas import Canvas
+from webmcp_agent.browser.recording_cards import Look
 from webmcp_agent.browser.recording_cutting import Waiting
+from webmcp_agent.browser.recording_maker import Maker
+from webmcp_agent.browser.recording_messages import Begun, Finish, Order
 from webmcp_agent.browser.recording_moments import (
     Act,
     End,
@@ -30,6 +34,7 @@ from webmcp_agent.browser.recording_moments import (
     Title,
     What,
 )
+from webmcp_agent.browser.recording_names import remove
 from webmcp_agent.browser.recording_screencast import Screencast
 
 logger = logging.getLogger("webmcp_agent.browser")
@@ -96,8 +101,8 @@ class Recording:
         """The film, once there is something of it."""
         self.trouble: str | None = None
         """Why the film ended early, or lacks something."""
-        self.headline = ""
-        """Of the first title."""
+        self.abandoned = False
+        """Whether what was not drawn yet stays out of the film."""
         self.moments: asyncio.Queue[Moment | None] = asyncio.Queue()
         self._page = page
         self._screencast = screencast
@@ -113,7 +118,6 @@ class Recording:
         """A request begins."""
         mask = self._options.mask
         masked = replace(title, headline=mask(title.headline), facts=tuple(map(mask, title.facts)))
-        self.headline = self.headline or masked.headline
         self._rest()
         self._put(masked)
         self._idle()
@@ -142,6 +146,10 @@ class Recording:
         facts = tuple(map(mask, end.facts))
         self._rest()
         self._put(replace(end, headline=mask(end.headline), calls=calls, facts=facts))
+
+    def has_begun(self, begun: Begun) -> None:
+        """There is something of the film."""
+        self.path = begun.path
 
     def close(self) -> None:
         """Nothing more will be told."""
@@ -204,72 +212,63 @@ async def open_recording(
     Raises: `NoEncoder`, `OSError` and `ValueError` for the logo; nothing once it is open."""
     require_encoder()
     logo = None if options.logo is None else logo_address(options.logo)
+    order = Order(
+        folder=folder,
+        look=Look(theme=options.theme, color=options.color, logo=logo, scale=options.scale),
+        waiting=options.waiting,
+        gif=options.gif,
+        lends=browser is not None,
+    )
     screencast = Screencast(page, scale=options.scale, secrets=options.secrets)
     recording = Recording(page, screencast, options)
-    await screencast.start()
-    await screencast.first()
-    tracing = await _start_trace(page) if options.trace else None
-    making = asyncio.create_task(_make(recording, folder, options, logo, browser), name="film")
+    # What an earlier film left in the folder is not of this one.
+    with suppress(OSError):
+        remove(folder)
+    making = asyncio.create_task(_make(recording, order, browser), name="film")
+    tracing: BrowserContext | None = None
     try:
+        await screencast.start()
+        await screencast.first()
+        tracing = await _start_trace(page) if options.trace else None
         yield recording
     except asyncio.CancelledError:
-        making.cancel()
+        recording.abandoned = True
         raise
     finally:
         recording.close()
         await screencast.stop()
         if tracing is not None:
             await _stop_trace(tracing, folder if recording.keep else None)
-        await asyncio.wait({making})
+        try:
+            await asyncio.wait({making})
+        except asyncio.CancelledError:
+            making.cancel()
+            raise
 
 
-async def _make(
-    recording: Recording,
-    folder: Path,
-    options: RecordingOptions,
-    logo: str | None,
-    browser: Browser | None,
-) -> None:
-    """Make the film of what the recording is told, to its end."""
-    # All that needs av and Pillow is imported here, when a film is made.
-    from webmcp_agent.browser.recording_cards import Cards, Look, digits, ground
-    from webmcp_agent.browser.recording_director import Director
-    from webmcp_agent.browser.recording_editor import Editor
-    from webmcp_agent.browser.recording_encoder import find_codec
-    from webmcp_agent.browser.recording_files import BESIDE, STEM, finish, remove
-    from webmcp_agent.browser.recording_picture import Composer
-
-    look = Look(theme=options.theme, color=options.color, logo=logo, scale=options.scale)
-    editor: Editor | None = None
-    complete = False
+async def _make(recording: Recording, order: Order, browser: Browser | None) -> None:
+    """Have the film made of what the recording is told, to its end."""
     try:
-        # What an earlier film left in the folder is not of this one.
-        remove(folder, BESIDE)
-        async with Cards(look, browser) as cards:
-            drawn = await cards.draw(ground()), await cards.draw(digits())
-            composer = Composer(*drawn, color=look.color, scale=look.scale)
-            codec = find_codec()
-            editor = Editor(folder / f"{STEM}{codec.suffix}", composer, codec)
-            recording.path = editor.path
-            director = Director(cards, look, options.waiting, editor.put)
-            while (moment := await recording.moments.get()) is not None:
-                await director.handle(moment)
-        complete = True
-    except Exception as exc:  # noqa: BLE001  # a browser that went away: the run goes on
+        async with AsyncExitStack() as stack:
+            canvas: Canvas | None = None
+            if browser is not None:
+                canvas = await stack.enter_async_context(Canvas(order.look, browser))
+            maker = await stack.enter_async_context(Maker(order, canvas))
+            telling = asyncio.create_task(_tell(recording, maker))
+            try:
+                left = await maker.until_left(recording.has_begun)
+            finally:
+                telling.cancel()
+        recording.path, recording.trouble = left.path, left.trouble
+    except Exception as exc:  # noqa: BLE001  # whatever it is: the run goes on
         logger.debug("the film ends here: %s", exc)
-        recording.trouble = str(exc)
-    finally:
-        if editor is not None:
-            await asyncio.to_thread(editor.close, abandon=not (complete or recording.trouble))
-            recording.trouble = recording.trouble or editor.trouble
-    if editor is not None and recording.keep:
-        title = recording.headline or "Recording"
-        trouble = await asyncio.to_thread(finish, editor, folder, title, gif=options.gif)
-        recording.trouble = recording.trouble or trouble
-    elif editor is not None:
-        remove(folder)
-    if editor is not None and not (recording.keep and editor.shots):
-        recording.path = None
+        recording.trouble = str(exc) or type(exc).__name__
+
+
+async def _tell(recording: Recording, maker: Maker) -> None:
+    while (moment := await recording.moments.get()) is not None:
+        maker.tell(moment)
+    maker.tell(Finish(recording.keep, recording.abandoned), last=True)
 
 
 async def _start_trace(page: Callable[[], Page]) -> BrowserContext | None:

@@ -1,26 +1,11 @@
-"""What a film shows around the page, drawn by Chromium: any script, any size, never in the page.
+"""What a film shows around the page as HTML that Chromium draws: any script, any size."""
 
-Cards live in a browser context of their own, without scripts and without a network.
-"""
-
-import asyncio
-import base64
 import html
-import io
 import re
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
-from PIL import Image
-from playwright.async_api import Browser, Error, Page
-
-from webmcp_agent.browser.cdp import CdpSession
-from webmcp_agent.browser.launch import open_chromium
 from webmcp_agent.browser.recording_moments import Ran, Reply, Row
 
 SIZE = (1440, 900)
@@ -42,18 +27,9 @@ _CARD: Clip = (620, 0, 820, 800)
 
 _MOST_ROWS = 5
 _MOST_CALLS = 6
-_REMEMBERED = 4
 _LONG_CAPTION = 48
 _LONG_HEADLINE, _LONGER_HEADLINE = 70, 170
 _DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """A picture with transparency, and where it lies in the film."""
-
-    image: Image.Image
-    at: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,102 +157,3 @@ def _page(look: Look, middle: str, facts: Sequence[str]) -> Card:
 def _text(text: str) -> str:
     # `bdi` keeps the order of what stands beside; these marks would reach out of it.
     return f"<bdi>{html.escape(_DIRECTIONS.sub('', text))}</bdi>"
-
-
-@cache
-def _style() -> str:
-    return files("webmcp_agent.browser").joinpath("recording_cards.css").read_text("utf-8")
-
-
-class Cards:
-    """Draws cards; inside its `async with` there is a page for it.
-
-    `browser` is one in which a further context can be seen by nobody; without it, and when it is
-    gone, a Chromium of its own is started. Raises what Playwright and `open_chromium` raise."""
-
-    def __init__(self, look: Look, browser: Browser | None) -> None:
-        self._look = look
-        self._browser = browser
-        self._stack = AsyncExitStack()
-        self._page: Page | None = None
-        self._cdp: CdpSession | None = None
-        self._drawn: dict[Card, Layer] = {}
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            await self._stack.aclose()
-        except Error:
-            return  # the browser was gone already
-
-    async def draw(self, card: Card) -> Layer:
-        """What a card looks like, cut to what can be seen of it; the last few are remembered."""
-        layer = self._drawn.pop(card, None)
-        if layer is None:
-            data = await self._picture_of(card)
-            at = card.clip[0] * self._look.scale, card.clip[1] * self._look.scale
-            layer = await asyncio.to_thread(_layer, data, at)
-        self._drawn[card] = layer
-        if len(self._drawn) > _REMEMBERED:
-            del self._drawn[next(iter(self._drawn))]
-        return layer
-
-    async def _picture_of(self, card: Card) -> bytes:
-        try:
-            return await self._picture(card)
-        except Error:
-            if self._browser is None:
-                raise
-            # It went away, at whatever moment: one of our own goes on.
-            self._browser = self._page = None
-            return await self._picture(card)
-
-    async def _opened(self) -> Page:
-        browser = self._browser
-        if browser is None or not browser.is_connected():
-            self._browser = None
-            browser = await self._stack.enter_async_context(open_chromium())
-        context = await browser.new_context(
-            viewport={"width": SIZE[0], "height": SIZE[1]},
-            device_scale_factor=self._look.scale,
-            java_script_enabled=False,
-            offline=True,
-        )
-        self._stack.push_async_callback(context.close)
-        page = await context.new_page()
-        self._cdp = await CdpSession.of(page)
-        clear = {"color": {"r": 0, "g": 0, "b": 0, "a": 0}}
-        await self._cdp.send("Emulation.setDefaultBackgroundColorOverride", clear)
-        return page
-
-    async def _picture(self, card: Card) -> bytes:
-        page = self._page
-        if page is None or page.is_closed():
-            page = self._page = await self._opened()
-        look = self._look
-        color = f":root{{--accent:{look.color};--on-accent:{on_color(look.color)}}}"
-        await page.set_content(
-            f'<!doctype html><html class="{look.theme}"><meta charset="utf-8">'
-            f"<style>{_style()}{color}</style><body>{card.body}</body></html>"
-        )
-        left, top, width, height = card.clip
-        clip = {"x": left, "y": top, "width": width, "height": height, "scale": look.scale}
-        assert self._cdp is not None
-        # Playwright's own screenshot takes half as long again: it packs the PNG tightly.
-        shot = await self._cdp.send(
-            "Page.captureScreenshot", {"format": "png", "clip": clip, "optimizeForSpeed": True}
-        )
-        return base64.b64decode(shot["data"])
-
-
-def _layer(data: bytes, at: tuple[int, int]) -> Layer:
-    image = Image.open(io.BytesIO(data)).convert("RGBA")
-    box = image.getchannel("A").getbbox() or (0, 0, 1, 1)
-    return Layer(image.crop(box), (at[0] + box[0], at[1] + box[1]))

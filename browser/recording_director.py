@@ -1,11 +1,9 @@
 """What happened in a run as scenes of a film: which card, which pictures, for how long."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from webmcp_agent.browser.recording_cards import (
-    Cards,
-    Layer,
     Look,
     band,
     call_card,
@@ -24,6 +22,7 @@ from webmcp_agent.browser.recording_cutting import (
     without_flashes,
 )
 from webmcp_agent.browser.recording_editor import Scene
+from webmcp_agent.browser.recording_layers import Layer, Layers
 from webmcp_agent.browser.recording_moments import Act, End, Moment, Reply, Rest, Tick, Title
 
 THINKING = "The model decides what to do next"
@@ -39,7 +38,11 @@ class Director:
     """Turns moments into scenes; `put` takes them."""
 
     def __init__(
-        self, cards: Cards, look: Look, waiting: Waiting, put: Callable[[Scene], None]
+        self,
+        cards: Layers,
+        look: Look,
+        waiting: Waiting,
+        put: Callable[[Scene], Awaitable[None]],
     ) -> None:
         self._cards = cards
         self._look = look
@@ -77,7 +80,7 @@ class Director:
     async def _title(self, moment: Moment, title: Title) -> None:
         await self._waits(moment, None)
         body = title_page(self._look, title.kicker, title.headline, title.facts)
-        self._put(
+        await self._put(
             Scene(
                 "title",
                 title.headline,
@@ -98,7 +101,7 @@ class Director:
         caption = await self._band(act.number, act.caption, moment.address, later)
         card = await self._cards.draw(call_card(act.tool, act.rows, None))
         words = " ".join([act.caption, *(f"{row.name} {row.value}" for row in act.rows)])
-        self._put(
+        await self._put(
             Scene(
                 "call",
                 act.caption,
@@ -122,14 +125,14 @@ class Director:
         at_ms = max(self._reply_ms, shown[-1].picture.at_ms if shown else 0.0)
         caption = await self._band(act.number, act.caption, moment.address, "")
         if shown:
-            self._put(
+            await self._put(
                 Scene(
                     "page", act.caption, self._from_ms, at_ms, _LOOK_MS,
                     shown=tuple(shown), layers=(caption,),
                 )
             )  # fmt: skip
         card = await self._cards.draw(call_card(act.tool, act.rows, reply))
-        self._put(
+        await self._put(
             Scene(
                 "answer",
                 f"{'✓' if reply.ok else '✗'} {reply.text or reply.outcome}",
@@ -147,7 +150,7 @@ class Director:
     async def _ends(self, moment: Moment, end: End) -> None:
         await self._waits(moment, None)
         body = end_page(self._look, end.kicker, end.headline, end.calls, end.facts)
-        self._put(
+        await self._put(
             Scene(
                 "end",
                 end.headline,
@@ -174,7 +177,7 @@ class Director:
         if film_ms:
             # Without a note it is the same picture each time, and drawn once.
             layers = (await self._band("", THINKING, moment.address, ""),)
-        self._put(
+        await self._put(
             Scene(
                 "wait", THINKING, self._from_ms, moment.at_ms, film_ms,
                 shown=tuple(shown), layers=layers, chapter=chapter,

@@ -1,31 +1,21 @@
-"""Scenes into frames, in a thread of its own: cross-fades, the running clock, and what was cut.
-
-When it cannot go on, the film ends where it is; whoever gives scenes does not notice.
-"""
+"""Scenes into frames, one by one: cross-fades, the running clock, and what was cut."""
 
 import io
-import logging
-import queue
-import threading
-from collections.abc import Callable
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from PIL import Image, ImageChops
 
-from webmcp_agent.browser.recording_cards import Layer
 from webmcp_agent.browser.recording_changes import changed_boxes
 from webmcp_agent.browser.recording_cutting import Box, SceneKind, Shown
 from webmcp_agent.browser.recording_encoder import FRAME_RATE, Codec, FilmFile
+from webmcp_agent.browser.recording_layers import Layer
 from webmcp_agent.browser.recording_picture import Composer, View
-
-logger = logging.getLogger("webmcp_agent.browser")
 
 FADE_FRAMES = 6
 _CLOCK_FRAMES = 3
 """The clock shows tenths: it changes at most once in so many frames."""
-_CROWDED = 12
-"""Scenes that wait to be drawn; beyond them what moves is left out."""
 _STILL_QUALITY = 90
 _STORYBOARD: frozenset[SceneKind] = frozenset({"title", "answer", "end"})
 """Scenes of which a storyboard shows a picture."""
@@ -86,7 +76,7 @@ class _State:
 
 
 class Editor:
-    """Draws and encodes the scenes that it is given, in their order."""
+    """Draws and encodes the scenes that it is given, in their order; for one thread at a time."""
 
     def __init__(self, path: Path, composer: Composer, codec: Codec) -> None:
         self.path = path
@@ -94,63 +84,36 @@ class Editor:
         self.shots: list[Shot] = []
         self.stills: list[bytes] = []
         """One JPEG a shot: its last picture, empty for shots that no storyboard needs."""
-        self.trouble: str | None = None
-        """Why the film ended early."""
         self._composer = composer
-        self._scenes: queue.Queue[Scene | None] = queue.Queue()
         self._state = _State()
         self._film: FilmFile | None = None
-        self._abandoned = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="film", daemon=True)
-        self._thread.start()
 
-    def put(self, scene: Scene) -> None:
-        """Draw `scene` after those that were put before."""
-        if self._scenes.qsize() > _CROWDED:
-            scene = _without_motion(scene)
-        self._scenes.put(scene)
-
-    def close(self, *, abandon: bool = False) -> None:
-        """Draw what was put, unless it is abandoned, and end the file. Blocks."""
-        if abandon:
-            self._abandoned.set()
-        self._scenes.put(None)
-        self._thread.join()
-
-    def _work(self) -> None:
-        # At the priority of all: a thread that is kept waiting while it holds the interpreter's
-        # lock keeps the run waiting too.
-        self._tried(self._draw_all)
+    def close(self) -> None:
+        """End the file. Raises: `OSError`."""
         if self._film is not None:
-            self._tried(self._film.close)
+            self._film.close()
 
-    def _draw_all(self) -> None:
-        self._film = FilmFile(self.path, self._composer.size, self.codec)
-        while (scene := self._scenes.get()) is not None and not self._abandoned.is_set():
-            self._draw(scene, self._film)
-
-    def _tried(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except Exception as exc:  # noqa: BLE001  # a full disk, an encoder: the run knows of neither
-            self.trouble = self.trouble or str(exc) or type(exc).__name__
-            logger.debug("the film ends here: %s", self.trouble)
-
-    def _draw(self, scene: Scene, film: FilmFile) -> None:
+    def draw(self, scene: Scene) -> Generator[None]:
+        """Draw a scene, a frame with each step. Raises: `OSError`, and what the encoder raises."""
+        if self._film is None:
+            self._film = FilmFile(self.path, self._composer.size, self.codec)
+        film = self._film
         from_ms = _ms(film.frames)
         boxes: tuple[Box, ...] = ()
         if scene.kind == "call":
             # The pictures of this scene are from before the call.
-            self._play(scene, film)
+            yield from self._play(scene, film)
             self._state.before = self._state.page
-            self._turn(self._composed(scene, scene.layers, ()), scene.film_ms, film)
+            composed = self._composed(scene, scene.layers, ())
+            yield from self._turn(composed, scene.film_ms, film)
         elif scene.kind == "wait":
-            self._wait(scene, film)
+            yield from self._wait(scene, film)
         else:
-            self._play(scene, film)
+            yield from self._play(scene, film)
             boxes = self._changes() if scene.changes else ()
             layers = self._beside(boxes, scene)
-            self._turn(self._composed(scene, layers, boxes), scene.film_ms, film)
+            composed = self._composed(scene, layers, boxes)
+            yield from self._turn(composed, scene.film_ms, film)
         if _ms(film.frames) > from_ms:
             self.shots.append(
                 Shot(scene.kind, scene.caption, scene.chapter, from_ms, _ms(film.frames),
@@ -158,20 +121,20 @@ class Editor:
             )  # fmt: skip
             self.stills.append(self._still() if scene.kind in _STORYBOARD else b"")
 
-    def _play(self, scene: Scene, film: FilmFile) -> None:
+    def _play(self, scene: Scene, film: FilmFile) -> Generator[None]:
         """What moves before a scene comes to rest; its last picture is what it rests on."""
         for number, shown in enumerate(scene.shown, 1):
             self._state.page = self._composer.fitted(shown.picture)
             if number < len(scene.shown) and scene.page:
                 whole = self._composer.compose(View(self._state.page, scene.layers))
                 picture = self._composer.with_clock(whole, shown.picture.at_ms)
-                film.write(picture, _frames(shown.ms))
+                yield from film.writing(picture, _frames(shown.ms))
                 self._state.picture = picture
 
-    def _wait(self, scene: Scene, film: FilmFile) -> None:
+    def _wait(self, scene: Scene, film: FilmFile) -> Generator[None]:
         """The page as it was while the model worked, below a clock that runs."""
         if not scene.film_ms:
-            self._play(_without_motion(scene), film)
+            yield from self._play(_without_motion(scene), film)
             return
         frames = _frames(scene.film_ms)
         upcoming = list(scene.shown)
@@ -187,10 +150,10 @@ class Editor:
             run_ms = scene.run_from_ms + share * (scene.run_to_ms - scene.run_from_ms)
             picture = self._composer.with_clock(base, run_ms, scene.speed)
             if start:
-                film.write(picture, min(_CLOCK_FRAMES, frames - start))
+                yield from film.writing(picture, min(_CLOCK_FRAMES, frames - start))
                 self._state.picture = picture
             else:
-                self._turn(picture, _ms(min(FADE_FRAMES + 1, frames)), film)
+                yield from self._turn(picture, _ms(min(FADE_FRAMES + 1, frames)), film)
 
     def _composed(
         self, scene: Scene, layers: tuple[Layer, ...], boxes: tuple[Box, ...]
@@ -200,7 +163,7 @@ class Editor:
         whole = self._composer.compose(View(self._state.page, layers, boxes, scene.dim))
         return self._composer.with_clock(whole, scene.run_to_ms)
 
-    def _turn(self, picture: Image.Image, film_ms: float, film: FilmFile) -> None:
+    def _turn(self, picture: Image.Image, film_ms: float, film: FilmFile) -> Generator[None]:
         """Fade from what the film shows to `picture`, and stay there; all of it in `film_ms`."""
         frames, last = _frames(film_ms), self._state.picture
         box = ImageChops.difference(last, picture).getbbox() if last is not None else None
@@ -210,9 +173,9 @@ class Editor:
             for step in range(1, steps + 1):
                 part = step / (steps + 1)
                 blended.paste(Image.blend(old, new, part * part * (3 - 2 * part)), box[:2])
-                film.write(blended)
+                yield from film.writing(blended)
             frames -= steps
-        film.write(picture, frames)
+        yield from film.writing(picture, frames)
         self._state.picture = picture
 
     def _changes(self) -> tuple[Box, ...]:

@@ -180,12 +180,19 @@ class FilmFile:
 
     def write(self, picture: Image.Image, count: int = 1) -> None:
         """Show `picture`, RGB and of the film's size, for `count` frames."""
+        for _ in self.writing(picture, count):
+            continue
+
+    def writing(self, picture: Image.Image, count: int = 1) -> Generator[None]:
+        """`write` in steps of a frame each."""
         frame: Any = self._av.VideoFrame.from_image(picture)
         self._shown = frame.reformat(
             format="yuv420p", dst_colorspace="ITU709", dst_color_range="MPEG"
         )
         # What stays is a key frame: sharp, found at once, and what a GIF's colours are taken from.
-        self._hold(count, key=count >= _STAYS_FRAMES)
+        for number in range(count):
+            self._hold(1, key=not number and count >= _STAYS_FRAMES)
+            yield
 
     def hold(self, count: int) -> None:
         """Show the last picture for `count` frames more."""

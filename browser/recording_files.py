@@ -2,12 +2,22 @@
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from webmcp_agent.browser.recording_editor import Editor
 from webmcp_agent.browser.recording_encoder import seal
 from webmcp_agent.browser.recording_gif import write_gif
+from webmcp_agent.browser.recording_names import (
+    CHAPTERS,
+    GIF,
+    PAGE,
+    POSTER,
+    SHEET,
+    SHOTS,
+    SUBTITLES,
+    remove,
+)
 from webmcp_agent.browser.recording_storyboard import (
     page,
     poster,
@@ -18,19 +28,6 @@ from webmcp_agent.browser.recording_storyboard import (
 from webmcp_agent.browser.recording_subtitles import chapters_of, chapters_text, subtitles_text
 
 logger = logging.getLogger("webmcp_agent.browser")
-
-STEM = "video"
-"""As the files of pytest-playwright are called."""
-SUBTITLES = "video.vtt"
-CHAPTERS = "video.chapters.vtt"
-POSTER = "video.png"
-SHOTS = "video.json"
-GIF = "video.gif"
-SHEET = "storyboard.png"
-PAGE = "storyboard.html"
-TRACE = "trace.zip"
-FILMS = (f"{STEM}.mp4", f"{STEM}.webm")
-BESIDE = (SUBTITLES, CHAPTERS, POSTER, SHOTS, GIF, SHEET, PAGE, TRACE)
 
 
 def finish(editor: Editor, folder: Path, title: str, *, gif: bool) -> str | None:
@@ -65,12 +62,6 @@ def finish(editor: Editor, folder: Path, title: str, *, gif: bool) -> str | None
             logger.debug("beside the film: %r", exc)
             trouble = trouble or str(exc) or type(exc).__name__
     return trouble
-
-
-def remove(folder: Path, names: Sequence[str] = (*FILMS, *BESIDE)) -> None:
-    """Remove a film and what belongs to it."""
-    for name in names:
-        (folder / name).unlink(missing_ok=True)
 
 
 def _pictures(editor: Editor, folder: Path) -> None:

@@ -14,9 +14,9 @@ from webmcp_agent.browser.recording_cards import (
     SIZE,
     WINDOW,
     WINDOW_RADIUS,
-    Layer,
 )
 from webmcp_agent.browser.recording_cutting import Box, Picture
+from webmcp_agent.browser.recording_layers import Layer
 
 _AROUND = 7
 """CSS pixels between a change and the line around it."""

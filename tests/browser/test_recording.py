@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from films import Box, brightness, picture_at, pictures, seen, share_of
 from playwright.async_api import Browser
-from processes import started_chromium
+from processes import HAS_PROC, film_makers, started_chromium
 
 from webmcp_agent.browser.launch import open_chromium, open_page
 from webmcp_agent.browser.page_tools import PageTools
@@ -227,13 +228,27 @@ async def test_a_film_of_a_browser_that_goes_away_keeps_what_it_had_and_still_en
 async def test_a_full_disk_ends_the_film_and_nothing_else(
     chromium: Browser, site: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "video.mp4").symlink_to("/dev/full")
     async with filmed(chromium, f"{site}/filmed.html", tmp_path) as (tools, recording):
+        # Nothing is drawn in the first seconds: the film is not there yet.
+        (tmp_path / "video.mp4").symlink_to("/dev/full")
         assert await called(tools, recording, "count") == "counted"
         assert await called(tools, recording, "count") == "counted"
         recording.ends(End("Done", "Counted twice"))
     assert recording.trouble is not None
     assert "No space left on device" in recording.trouble
+
+
+@pytest.mark.skipif(not HAS_PROC, reason="needs /proc")
+async def test_a_film_whose_process_is_gone_ends_and_nothing_else(
+    chromium: Browser, site: str, tmp_path: Path
+) -> None:
+    async with filmed(chromium, f"{site}/filmed.html", tmp_path) as (tools, recording):
+        assert await called(tools, recording, "count") == "counted"
+        (maker,) = film_makers(os.getpid())
+        os.kill(maker, signal.SIGKILL)
+        assert await called(tools, recording, "count") == "counted"
+        recording.ends(End("Done", "Counted twice"))
+    assert recording.trouble == "the process that makes the film ended"
 
 
 async def test_a_film_of_a_task_that_is_cancelled_ends_where_it_is_or_never_was(

@@ -13,6 +13,7 @@ from command_line import COMMAND, Ended, command, script
 from films import brightness, differs, pictures, seen
 from PIL import Image
 from playwright.async_api import Browser
+from processes import HAS_PROC, film_makers, wait_until_gone
 from pydantic import JsonValue
 
 from webmcp_agent.agent.stream import ToolCall, ToolError, ToolResult, part_from_json
@@ -188,8 +189,9 @@ def test_only_what_did_not_succeed_is_retained_on_failure(tmp_path: Path) -> Non
     assert seen(tmp_path / "out" / "video.mp4").chapters[-1][1] == "Done"
 
 
-def test_a_run_that_is_killed_leaves_a_film_that_can_be_played(tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
+def waiting(folder: Path) -> "subprocess.Popen[str]":
+    """A filmed run whose second call never ends."""
+    page = folder / "page.html"
     page.write_text(
         """<!doctype html><title>Slow</title><h1>Slow</h1><script>
         const add = (name, execute) => document.modelContext.registerTool(
@@ -198,20 +200,46 @@ def test_a_run_that_is_killed_leaves_a_film_that_can_be_played(tmp_path: Path) -
         add('wait', () => new Promise(() => {}));</script>""",
         encoding="utf-8",
     )
-    replies = script(tmp_path, write_call("greet", {}, "tags"), write_call("wait", {}, "tags"))
-    film, copy = tmp_path / "out" / "video.mp4", tmp_path / "copy.mp4"
-    with subprocess.Popen(
+    replies = script(folder, write_call("greet", {}, "tags"), write_call("wait", {}, "tags"))
+    return subprocess.Popen(
         [*COMMAND, "run", str(page), "Wait", "--yes", "--json", "--out", "out",
          "--record", "on", "--model", replies],
-        cwd=tmp_path, stdout=subprocess.PIPE, start_new_session=True, encoding="utf-8",
-    ) as running:  # fmt: skip
+        cwd=folder, stdout=subprocess.PIPE, start_new_session=True, encoding="utf-8",
+    )  # fmt: skip
+
+
+def test_a_run_that_is_killed_with_all_it_started_leaves_a_film_that_can_be_played(
+    tmp_path: Path,
+) -> None:
+    film, copy = tmp_path / "out" / "video.mp4", tmp_path / "copy.mp4"
+    with waiting(tmp_path) as running:
         assert running.stdout is not None
         # Only the second call is still under way when this line comes.
         next(line for line in running.stdout if '"wait"' in line)
         grown(film)
-        os.killpg(running.pid, signal.SIGKILL)
+        for pid in (running.pid, *film_makers(running.pid)):
+            os.kill(pid, signal.SIGKILL)
     shutil.copy(film, copy)
     assert seen(copy).frames >= 30
+
+
+@pytest.mark.skipif(not HAS_PROC, reason="needs /proc")
+async def test_a_film_is_finished_when_the_run_is_killed(tmp_path: Path) -> None:
+    """All that was told by then is in it, though nothing of it may have been drawn."""
+    with waiting(tmp_path) as running:
+        assert running.stdout is not None
+        next(line for line in running.stdout if '"wait"' in line)
+        alone = film_makers(running.pid)
+        os.killpg(running.pid, signal.SIGKILL)
+        await wait_until_gone(alone)
+    assert len(alone) == 1
+    shots = shots_of(tmp_path / "out")
+    assert [shot["caption"] for shot in shots if shot["kind"] in {"title", "call"}] == [
+        "Wait", "Greet", "Wait",
+    ]  # fmt: skip
+    assert [title for _, title in seen(tmp_path / "out" / "video.mp4").chapters] == [
+        "Request", "1 Greet", "2 Wait",
+    ]  # fmt: skip
 
 
 def grown(film: Path) -> None:

@@ -74,6 +74,15 @@ def is_chromium(pid: int) -> bool:
     return b"--remote-debugging" in words and b"--type=" not in words
 
 
+def film_makers(pid: int) -> list[int]:
+    """The processes that make films of what a process runs."""
+    return [
+        each
+        for each in descendants(pid)
+        if b"webmcp_agent.browser.recording_studio" in Path(f"/proc/{each}/cmdline").read_bytes()
+    ]
+
+
 async def browser_process(browser: Browser) -> int:
     """The id of the main process."""
     found = await processes_of(browser)
