@@ -216,18 +216,23 @@ def _installed(channel: str) -> Path | None:
 
 @asynccontextmanager
 async def open_chromium(
-    *, browser: str | None = None, headed: bool = False, cdp: str | None = None
+    *,
+    browser: str | None = None,
+    headed: bool = False,
+    cdp: str | None = None,
+    slow_mo_ms: float = 0,
 ) -> AsyncGenerator[Browser]:
     """A Chromium with WebMCP on, closed at the end; with `cdp` one that runs already, left running.
 
     `browser` is a path or a channel, as for `find_chromium`; `cdp` the address of its debugging
     port, such as `http://127.0.0.1:9222`. An attached browser has the flags it was started with.
+    `slow_mo_ms`: a pause after each thing that Playwright does, so that people can follow.
 
     Raises: `NoBrowser`, with what to do about it."""
     async with async_playwright() as playwright:
         if cdp is not None:
             try:
-                running = await playwright.chromium.connect_over_cdp(cdp)
+                running = await playwright.chromium.connect_over_cdp(cdp, slow_mo=slow_mo_ms)
             except Error as exc:
                 raise NoBrowser(
                     f"No browser answers at {cdp}: {_first_line(exc)}. Start one with "
@@ -235,7 +240,7 @@ async def open_chromium(
                 ) from exc
             _attached.add(running)
         else:
-            running = await _launch(playwright, browser, headed)
+            running = await _launch(playwright, browser, headed, slow_mo_ms)
         try:
             yield running
         finally:
@@ -243,7 +248,9 @@ async def open_chromium(
             await running.close()
 
 
-async def _launch(playwright: Playwright, browser: str | None, headed: bool) -> Browser:
+async def _launch(
+    playwright: Playwright, browser: str | None, headed: bool, slow_mo_ms: float
+) -> Browser:
     path = find_chromium(browser)
     if path is None:
         wanted = (
@@ -258,6 +265,7 @@ async def _launch(playwright: Playwright, browser: str | None, headed: bool) -> 
                 executable_path=path,
                 args=list(_ARGS),
                 headless=not headed,
+                slow_mo=slow_mo_ms,
                 chromium_sandbox=sandbox,
                 handle_sigint=False,
                 handle_sigterm=False,
@@ -283,6 +291,7 @@ async def open_page(
     downloads: Path | None = None,
     file_name: Callable[[str], str] = str,
     viewport: ViewportSize | None = None,
+    pause_ms: float = 0,
 ) -> AsyncGenerator[PageTools]:
     """`url` in a page of its own, with its tools; the page is closed at the end.
 
@@ -290,8 +299,8 @@ async def open_page(
     is a new tab beside the person's own. `settle_ms`: how long a document without tools is given to
     add some. `legacy`: pages that know only `navigator.modelContext` get one. `downloads`: where
     files that the page offers are kept; without it they are refused. `file_name`: what becomes of
-    the name that the page gives one. The main frame stays on the
-    origin of the page that comes, and on those of the policy.
+    the name that the page gives one. `pause_ms`: a wait after each call, for people who watch. The
+    main frame stays on the origin of the page that comes, and on those of the policy.
 
     A tab of an attached browser that shows `url` already is driven as it is: not loaded again, and
     not closed at the end. Where several do, it is the newest.
@@ -326,6 +335,7 @@ async def open_page(
                 downloads=downloads,
                 file_name=file_name,
                 opener=opened,
+                pause_ms=pause_ms,
             )
         )
         if tab is None:

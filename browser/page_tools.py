@@ -61,7 +61,8 @@ class PageTools:
     """The tools of one page; usable inside its `async with`, before the page's first `goto`.
 
     Does not own the page: whoever made it closes it. A page that stays busy beyond help is closed,
-    and with `opener` opened again at its last address; `page` is then another one."""
+    and with `opener` opened again at its last address; `page` is then another one. `pause_ms`: how
+    long to wait after each call, so that people can follow."""
 
     def __init__(
         self,
@@ -73,6 +74,7 @@ class PageTools:
         downloads: Path | None = None,
         file_name: Callable[[str], str] = str,
         opener: Opener | None = None,
+        pause_ms: float = 0,
     ) -> None:
         self.page = page
         self.policy = policy or Policy()
@@ -83,6 +85,7 @@ class PageTools:
         self._downloads = downloads
         self._file_name = file_name
         self._opener = opener
+        self._pause_ms = pause_ms
         self._earlier: list[str] = []
         self._ending: asyncio.Task[str] | None = None
         self._home: frozenset[str] | None = None
@@ -294,6 +297,10 @@ class PageTools:
             outcome = handed_over(await call.run(signal), listed.tool)
         finally:
             self._ending = call.ending
+        if self._pause_ms > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._pause_ms / 1000):
+                    await signal.wait()
         if isinstance(outcome, ToolFail) and outcome.code == "needs-user":
             return await self._person_acts(outcome, signal)
         if isinstance(outcome, ToolOk):

@@ -65,6 +65,7 @@ async def open_case_page(
             address,
             policy=case_policy(case, settings),
             call_timeout_ms=case.call_timeout_ms,
+            pause_ms=settings.pause_ms,
         ) as tools,
     ):
         if not await tools.has_webmcp():

@@ -14,10 +14,12 @@ import pytest
 
 from webmcp_agent.scenarios.plugin_files import ContractFile, EvalsFile, ScenarioFile
 from webmcp_agent.scenarios.plugin_report import Report
+from webmcp_agent.scenarios.plugin_secrets import kept_by, secrets_of, without
 
 if TYPE_CHECKING:
     from webmcp_agent.browser.policy import Policy
     from webmcp_agent.providers.base import LocalProvider
+    from webmcp_agent.scenarios.given import Given
     from webmcp_agent.scenarios.plugin_rig import Rig
     from webmcp_agent.scenarios.sync_agent import SyncAgent
     from webmcp_agent.scenarios.sync_page import SyncPageTools
@@ -49,6 +51,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="DIR",
         help="Keep what each run did, and show it as one HTML page in DIR.",
     )
+    group.addoption(
+        "--webmcp-secret",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="Take the value of {NAME} from the environment, and tell it nowhere.",
+    )
     parser.addini("webmcp_model", "Model where neither test nor command line names one.")
 
 
@@ -57,6 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "webmcp_model(name): the model that the agent of this test runs with"
     )
+    kept_by(config).add(_secrets_of(config))
     # Both after the plugins of all packages, so that the one that is built on pytest-playwright
     # extends its fixtures and is not hidden by them.
     if config.pluginmanager.has_plugin(PLAYWRIGHT):
@@ -67,6 +77,17 @@ def pytest_configure(config: pytest.Config) -> None:
     report: str | None = config.getoption("--webmcp-report")
     if report is not None and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Report(Path(report).absolute()), "webmcp-report")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Leave secrets out of what is told of a test."""
+    report = yield
+    if (masker := kept_by(item.config).masker) is not None:
+        without(report, masker)
+    return report
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -126,6 +147,26 @@ def webmcp_variables() -> Mapping[str, str]:
     return {}
 
 
+@pytest.fixture(scope="session")
+def webmcp_secrets(request: pytest.FixtureRequest) -> Mapping[str, str]:
+    """Variables of scenario files, and of what an agent is told, that are written nowhere: those of
+    `--webmcp-secret`. Override it to give others."""
+    return _secrets_of(request.config)
+
+
+def _secrets_of(config: pytest.Config) -> Mapping[str, str]:
+    names: list[str] | None = config.getoption("--webmcp-secret")
+    return secrets_of(names or ())
+
+
+@pytest.fixture
+def _webmcp_given(request: pytest.FixtureRequest, webmcp_secrets: Mapping[str, str]) -> "Given":
+    from webmcp_agent.scenarios.given import Given
+
+    kept_by(request.config).add(webmcp_secrets)
+    return Given(secrets={**webmcp_secrets})
+
+
 @pytest.fixture
 def webmcp_policy() -> "Policy":
     """What the agent of a test may do; all calls but consequential ones. Override it for more, or
@@ -148,10 +189,18 @@ def agent(
     page_tools: "SyncPageTools",
     webmcp_model: "str | LocalProvider | None",
     webmcp_agent_args: Mapping[str, Any],
+    _webmcp_given: "Given",
 ) -> Generator["SyncAgent"]:
     """Does requests on the page of the test with a model: `agent.run("…")` gives a report."""
     from webmcp_agent.scenarios.sync_agent import SyncAgent
 
-    agent = SyncAgent(_webmcp_rig, page_tools, webmcp_model, request.node, **webmcp_agent_args)
+    agent = SyncAgent(
+        _webmcp_rig,
+        page_tools,
+        webmcp_model,
+        request.node,
+        given=_webmcp_given,
+        **webmcp_agent_args,
+    )
     yield agent
     agent.tell_properties()

@@ -23,7 +23,11 @@ def page_tools(
     with (
         _webmcp_rig.fresh_page() as page,
         SyncPageTools(
-            _webmcp_rig.thread, page, webmcp_policy, base_url=base_url_of(request)
+            _webmcp_rig.thread,
+            page,
+            webmcp_policy,
+            base_url=base_url_of(request),
+            pause_ms=_webmcp_rig.slow_mo_ms,
         ) as tools,
     ):
         yield tools

@@ -13,6 +13,7 @@ from webmcp_agent.providers.errors import ProviderError
 from webmcp_agent.scenarios.case_run import CaseResult, CaseRunner
 from webmcp_agent.scenarios.console import call_text, printable, seconds, shortened
 from webmcp_agent.scenarios.errors import ScenarioError
+from webmcp_agent.scenarios.given import Given
 from webmcp_agent.scenarios.outcome import MadeCall
 from webmcp_agent.scenarios.plugin_report import OUT
 from webmcp_agent.scenarios.plugin_rig import Rig
@@ -23,8 +24,7 @@ from webmcp_agent.scenarios.scenario import Case
 LENGTH = 300
 """Characters of each answer in the text of a failure."""
 
-SETTINGS = RunSettings(page=PageSettings(approval="all"))
-"""Who runs the tests wants the files' own policies to count."""
+NOT_RECORDED = "Nothing is recorded of a page in a test that has secrets: they could be seen there."
 
 
 def hold_case(
@@ -33,6 +33,7 @@ def hold_case(
     model: str | LocalProvider | None,
     read: Callable[[], Case],
     base_url: str | None,
+    given: Given,
 ) -> None:
     """Hold and judge a case; it fails with what is wrong, for which request, after which calls."""
     node, option = request.node, request.config.getoption
@@ -46,17 +47,22 @@ def hold_case(
     except (ScenarioError, ProviderError, BrowserError) as exc:
         raise pytest.fail.Exception(str(exc), pytrace=False) from None
     signal, folder = AbortController().signal, rig.kept_in(node)
+    # Who runs the tests wants the files' own policies to count.
+    page = PageSettings(approval="all", given=given, pause_ms=rig.slow_mo_ms)
     if provider is None:
         replay = ReplayJob.of(case)
         if replay.segments is None:
             pytest.skip("the file names no calls that could be made without a model")
-        replayer = ReplayRunner(SETTINGS.page, base_url, browser=browser)
+        replayer = ReplayRunner(page, base_url, browser=browser)
         work = replayer.run(replay, signal, folder=folder)
     else:
-        runner = CaseRunner(provider, SETTINGS, url=base_url, browser=browser)
+        settings = RunSettings(page=page)
+        runner = CaseRunner(given.guard(provider), settings, url=base_url, browser=browser)
         work = runner.run(case, signal, folder=folder)
     artifacts = rig.artifacts(node)
-    with nullcontext() if browser is None else artifacts.of(browser):
+    if given.secrets and artifacts.wanted:
+        node.add_report_section("call", "webmcp", NOT_RECORDED)
+    with nullcontext() if browser is None or given.secrets else artifacts.of(browser):
         result = rig.thread.run(work)
         artifacts.failed = not result.passed
     for kind, path in artifacts.kept:

@@ -14,6 +14,7 @@ import pytest
 
 if TYPE_CHECKING:
     from webmcp_agent.providers.base import LocalProvider
+    from webmcp_agent.scenarios.given import Given
     from webmcp_agent.scenarios.plugin_rig import Rig
 
 
@@ -52,14 +53,17 @@ class ScenarioFile(_TestFile):
             _webmcp_rig: "Rig",
             webmcp_model: "str | LocalProvider | None",
             webmcp_variables: Mapping[str, str],
+            _webmcp_given: "Given",
         ) -> None:
             from webmcp_agent.scenarios.scenario import read_scenario
 
+            values = {**webmcp_variables, **_webmcp_given.secrets}
             _hold(
                 request,
                 _webmcp_rig,
                 webmcp_model,
-                lambda: read_scenario(self.path, webmcp_variables),
+                lambda: read_scenario(self.path, values),
+                _webmcp_given,
             )
 
         yield self._test(self.path.name.partition(".scenario.")[0], hold)
@@ -78,10 +82,17 @@ class EvalsFile(_TestFile):
             request: pytest.FixtureRequest,
             _webmcp_rig: "Rig",
             webmcp_model: "str | LocalProvider | None",
+            _webmcp_given: "Given",
         ) -> None:
             from webmcp_agent.scenarios.evals import read_evals
 
-            _hold(request, _webmcp_rig, webmcp_model, lambda: read_evals(self.path)[number])
+            _hold(
+                request,
+                _webmcp_rig,
+                webmcp_model,
+                lambda: read_evals(self.path)[number],
+                _webmcp_given,
+            )
 
         return hold
 
@@ -130,10 +141,11 @@ def _hold(
     rig: "Rig",
     model: "str | LocalProvider | None",
     read: Callable[[], Any],
+    given: "Given",
 ) -> None:
     from webmcp_agent.scenarios.plugin_case import hold_case
 
-    hold_case(request, rig, model, read, base_url_of(request))
+    hold_case(request, rig, model, read, base_url_of(request), given)
 
 
 def base_url_of(request: pytest.FixtureRequest) -> str | None:

@@ -33,13 +33,13 @@ def browser_type_launch_args(
     """pytest-playwright's own, and what WebMCP and our thread need if a test uses `page_tools`."""
     if browser_name != "chromium" or not _is_used(request.session):
         return browser_type_launch_args
-    from webmcp_agent.browser.launch import FEATURES, find_chromium
+    from webmcp_agent.browser.launch import FEATURES, PLAYWRIGHT_ENABLES, find_chromium
 
     given = dict(browser_type_launch_args)
     args: list[str] = given.get("args") or []
     # Chromium heeds the last of them only.
     features = [arg.removeprefix(ENABLE) for arg in args if arg.startswith(ENABLE)]
-    enabled = ENABLE + ",".join([*features, FEATURES])
+    enabled = ENABLE + ",".join([*features, *PLAYWRIGHT_ENABLES, FEATURES])
     given["args"] = [*args, enabled, f"{PORT}{_free_port()}"]
     # Playwright would take its headless shell, or nothing where none was downloaded.
     if "channel" not in given and "executable_path" not in given and (path := find_chromium()):
@@ -98,6 +98,7 @@ def page_tools(
             ours,
             webmcp_policy,
             base_url=base_url_of(request),
+            pause_ms=_webmcp_rig.slow_mo_ms,
             meanwhile=let_handlers_run,
             afterwards=catch_up,
         ) as tools,

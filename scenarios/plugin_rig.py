@@ -22,6 +22,7 @@ from webmcp_agent.providers.abort import AbortController
 from webmcp_agent.providers.base import Disposable, LocalProvider
 from webmcp_agent.providers.detection import provider_from_name
 from webmcp_agent.scenarios.loop_thread import LoopThread
+from webmcp_agent.scenarios.masking import Masker
 from webmcp_agent.scenarios.plugin_artifacts import Artifacts
 from webmcp_agent.scenarios.report import RunFolder
 from webmcp_agent.scenarios.runner import load_model
@@ -59,7 +60,9 @@ class Rig:
         Raises: `NoBrowser`."""
         if self._browser is None or not self._browser.is_connected():
             opening = open_chromium(
-                browser=self._option("--browser-channel"), headed=bool(self._option("--headed"))
+                browser=self._option("--browser-channel"),
+                headed=bool(self._option("--headed")),
+                slow_mo_ms=self.slow_mo_ms,
             )
             self._browser = self._stack.enter_context(self.thread.entered(opening))
         return self._browser
@@ -98,7 +101,7 @@ class Rig:
         """A page of somebody else's browser, as our own Playwright sees it."""
         if self._playwright is None:
             self._playwright = self._stack.enter_context(self.thread.entered(async_playwright()))
-        return self.thread.entered(_attached_page(self._playwright, port, target))
+        return self.thread.entered(_attached_page(self._playwright, port, target, self.slow_mo_ms))
 
     def artifacts(self, node: pytest.Item) -> Artifacts:
         """What is recorded of a test's pages, by the options of pytest-playwright."""
@@ -108,16 +111,20 @@ class Rig:
             title=node.nodeid,
             tracing=self._option("--tracing") or "off",
             video=self._option("--video") or "off",
+            screenshot=self._option("--screenshot") or "off",
+            full_page=bool(self._option("--full-page-screenshot")),
         )
 
     @contextmanager
-    def run_folder(self, node: pytest.Item, number: int) -> Generator[RunFolder | None]:
+    def run_folder(
+        self, node: pytest.Item, number: int, masker: Masker
+    ) -> Generator[RunFolder | None]:
         """Where a run of a test is kept; None when nobody asked for it."""
         path = self.kept_in(node)
         if path is None:
             yield None
             return
-        folder = RunFolder(path / str(number))
+        folder = RunFolder(path / str(number), masker)
         try:
             yield folder
         finally:
@@ -127,6 +134,11 @@ class Rig:
         """The folder of a test below `--webmcp-report`."""
         report: str | None = self._option("--webmcp-report")
         return None if report is None else Path(report).absolute() / folder_name(node)
+
+    @property
+    def slow_mo_ms(self) -> float:
+        """How long to wait after each thing that is done, so that people can follow."""
+        return float(self._option("--slowmo") or 0)
 
     def _option(self, name: str) -> Any:
         return self._config.getoption(name, default=None)
@@ -160,10 +172,12 @@ async def _fresh_page(browser: Browser) -> AsyncGenerator[Page]:
 
 
 @asynccontextmanager
-async def _attached_page(playwright: Playwright, port: int, target: str) -> AsyncGenerator[Page]:
+async def _attached_page(
+    playwright: Playwright, port: int, target: str, slow_mo_ms: float
+) -> AsyncGenerator[Page]:
     # Without defaults: the test's own colour scheme, downloads and the like stay as they are.
     browser = await playwright.chromium.connect_over_cdp(
-        f"http://127.0.0.1:{port}", no_defaults=True, is_local=True
+        f"http://127.0.0.1:{port}", no_defaults=True, is_local=True, slow_mo=slow_mo_ms
     )
     try:
         yield await _page_of(browser, target)

@@ -49,6 +49,8 @@ class PageSettings:
     cdp: str | None = None
     """Address of a running browser to attach to."""
     headed: bool = False
+    pause_ms: float = 0
+    """After each call to a page of a scenario, so that people can follow."""
     origins: tuple[str, ...] = ()
     """Origins that may be used besides the start page's."""
     approval: Literal["ask", "yes", "all"] = "ask"

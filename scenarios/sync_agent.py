@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from webmcp_agent.agent.stream import AgentStreamPart
     from webmcp_agent.browser.tools import JsonObject
     from webmcp_agent.providers.base import LocalProvider
+    from webmcp_agent.scenarios.given import Given
     from webmcp_agent.scenarios.outcome import MadeCall, Outcome
     from webmcp_agent.scenarios.plugin_rig import Rig
     from webmcp_agent.scenarios.runner import RunOutcome
@@ -82,9 +83,11 @@ class SyncAgent:
         model: "str | LocalProvider | None",
         node: pytest.Item,
         *,
+        given: "Given",
         max_steps: int | None = None,
         instructions: str | None = None,
     ) -> None:
+        self._given = given
         self._rig = rig
         self._page_tools = page_tools
         self._model = model
@@ -100,11 +103,11 @@ class SyncAgent:
     def provider(self) -> "LocalProvider":
         """What runs the model; loaded with the first use."""
         if self._provider is None:
-            self._provider = self._rig.model(self._model)
+            self._provider = self._given.guard(self._rig.model(self._model))
         return self._provider
 
     def run(self, task: str) -> AgentReport:
-        """Do a request that knows of none before."""
+        """Do a request that knows of none before; a `{NAME}` in it stands for a secret."""
         self._messages = []
         return self.follow_up(task)
 
@@ -114,7 +117,7 @@ class SyncAgent:
         from webmcp_agent.agent.request import user_message
         from webmcp_agent.scenarios.outcome import outcome_of
 
-        self._messages.append(user_message(task, f"u{len(self.reports) + 1}"))
+        self._messages.append(user_message(self._given.fill(task), f"u{len(self.reports) + 1}"))
         run = self._page_tools.wait(self._run(self.provider))
         self._messages += messages_of(run.parts)
         report = AgentReport(task, outcome_of([run.parts], run.url), run)
@@ -124,15 +127,20 @@ class SyncAgent:
 
     async def _run(self, provider: "LocalProvider") -> "RunOutcome":
         from webmcp_agent.providers.abort import AbortController
-        from webmcp_agent.scenarios.runner import RunSettings, Session
+        from webmcp_agent.scenarios.runner import PageSettings, RunSettings, Session
 
         def nobody(_: "AgentStreamPart | object") -> None:
             return
 
-        settings = RunSettings(max_steps=self._max_steps, instructions=self._instructions)
+        settings = RunSettings(
+            page=PageSettings(given=self._given),
+            max_steps=self._max_steps,
+            instructions=self._instructions,
+        )
+        masker = self._given.masker
         async with self._page_tools.visit() as tools:
             session = Session(tools, provider, provider.label, settings)
-            with self._rig.run_folder(self._node, len(self.reports) + 1) as folder:
+            with self._rig.run_folder(self._node, len(self.reports) + 1, masker) as folder:
                 run = await session.run(
                     self._messages,
                     AbortController().signal,

@@ -46,14 +46,18 @@ class SyncPageTools:
         policy: "Policy",
         *,
         base_url: str | None = None,
+        pause_ms: float = 0,
         meanwhile: Callable[[], object] | None = None,
         afterwards: Callable[[], None] | None = None,
     ) -> None:
-        """`meanwhile` and `afterwards` let somebody else, who has the page too, keep up with it."""
+        """`pause_ms`: a wait after each call.
+
+        `meanwhile` and `afterwards` let somebody else, who has the page too, keep up with it."""
         self._thread = thread
         self._page = page
         self._policy = policy
         self._base_url = base_url
+        self._pause_ms = pause_ms
         self._meanwhile = meanwhile
         self._afterwards = afterwards
         self._stack = ExitStack()
@@ -154,7 +158,8 @@ class SyncPageTools:
         from webmcp_agent.browser.page_tools import PageTools
 
         await self._keep_up()
-        async with PageTools(self._page, policy=policy or self._policy) as tools:
+        rules, pause_ms = policy or self._policy, self._pause_ms
+        async with PageTools(self._page, policy=rules, pause_ms=pause_ms) as tools:
             tools.stay_here()
             yield tools
 

@@ -233,3 +233,84 @@ def pytest_collection_finish(session):
     others = [f"-pno:{name}" for name in ("playwright", "hypothesispytest", "inline_snapshot")]
     result = run(project, "--collect-only", "-q", "-s", *others)
     result.stdout.fnmatch_lines(["*collected 5 []"])
+
+
+CODE = "hunter2-4711"
+TOLD = """
+import pytest
+from webmcp_agent.providers import ScriptedProvider
+
+
+@pytest.fixture
+def webmcp_model():
+    return ScriptedProvider(["Your code is hunter2-4711."])
+
+
+def test_an_agent_is_told_a_secret(page, page_tools, agent, record_property):
+    page_tools.goto("site/index.html")
+    report = agent.run("Book with {CODE}.")
+    said = agent.provider.requests[0].messages[-1].content
+    assert "Book with hunter2-4711." in said
+    print("printed:", report.answer)
+    record_property("code", report.answer)
+    assert report.answer == "another"
+
+
+def test_it_is_skipped(webmcp_secrets):
+    pytest.skip("because of " + webmcp_secrets["CODE"])
+"""
+GIVES = """
+import pytest
+
+@pytest.fixture(scope="session")
+def webmcp_secrets():
+    return {"CODE": "hunter2-4711"}
+"""
+
+
+@pytest.mark.parametrize("given", ["by an option", "by a fixture"])
+def test_a_secret_is_in_nothing_that_pytest_tells_or_writes(
+    given: str, project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = (project.path / "scenarios/six.scenario.yaml").read_text("utf-8")
+    write(
+        project.path / "scenarios/six.scenario.yaml",
+        scenario.replace("[Book a table for six.]", '["Book a table, my code is {CODE}."]'),
+    )
+    write(project.path / "scenarios/six.json", [f"The code {CODE} is wrong."])
+    write(project.path / "tests/test_told.py", TOLD)
+    options = ["--webmcp-report=runs", "--junitxml=junit.xml", "--screenshot=on", "-rA", "-l"]
+    if given == "by an option":
+        monkeypatch.setenv("CODE", CODE)
+        options.append("--webmcp-secret=CODE")
+    else:
+        write(project.path / "conftest.py", GIVES)
+    result = run(project, "scenarios/six.scenario.yaml", "tests/test_told.py", *options)
+    result.assert_outcomes(failed=2, skipped=1)
+    told = result.stdout.str() + result.stderr.str()
+    for line in (
+        "for 'Book a table, my code is {CODE}.'",
+        "answer: The code {CODE} is wrong.",
+        "printed: Your code is {CODE}.",
+        "because of {CODE}",
+        "Nothing is recorded of a page in a test that has secrets",
+    ):
+        assert line in told
+    junit = (project.path / "junit.xml").read_text("utf-8")
+    assert '<property name="code" value="Your code is {CODE}." />' in junit
+    kept = [path for path in (project.path / "runs").rglob("*") if path.is_file()]
+    assert {"parts.jsonl", "trace.jsonl", "summary.json", "report.html"} <= {p.name for p in kept}
+    texts = {"told": told, "junit": junit, **{str(p): p.read_text("utf-8") for p in kept}}
+    assert [name for name, text in texts.items() if CODE in text] == []
+    # Of the page that pytest-playwright holds itself it keeps what it always does.
+    pictures = [path.parent.name for path in (project.path / "test-results").glob("*/*.png")]
+    assert pictures == ["tests-test-told-py-test-an-agent-is-told-a-secret-chromium"]
+
+
+def test_a_secret_that_the_environment_does_not_have_is_a_mistake(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CODE", raising=False)
+    result = run(project, "tests/test_own.py", "--webmcp-secret=CODE")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--webmcp-secret CODE: there is no value in the environment*"])

@@ -210,6 +210,57 @@ def test_the_pages_of_a_scenario_are_filmed_as_the_options_say(project: pytest.P
     assert films == ["video.webm"]
 
 
+@pytest.mark.parametrize(
+    ("option", "kept"),
+    [
+        ("on", {"seven": "test-failed-1.png", "six": "test-finished-1.png"}),
+        ("only-on-failure", {"seven": "test-failed-1.png"}),
+        ("off", {}),
+    ],
+)
+def test_the_pages_of_a_scenario_leave_pictures_as_the_options_say(
+    option: str, kept: dict[str, str], project: pytest.Pytester
+) -> None:
+    write(project.path / "scenarios/seven.json", ["No."])
+    text = (project.path / "scenarios/six.scenario.yaml").read_text("utf-8")
+    write(project.path / "scenarios/seven.scenario.yaml", text.replace("six.json", "seven.json"))
+    scenarios = ["scenarios/six.scenario.yaml", "scenarios/seven.scenario.yaml"]
+    result = run(project, *scenarios, f"--screenshot={option}", "--junitxml=junit.xml")
+    result.assert_outcomes(passed=1, failed=1)
+    pictures = sorted(project.path.glob("test-results/*/*"))
+    assert {path.parent.name.rpartition("-")[2]: path.name for path in pictures} == kept
+    junit = (project.path / "junit.xml").read_text("utf-8")
+    for path in pictures:
+        assert path.read_bytes().startswith(b"\x89PNG")
+        assert f'<property name="playwright_screenshot" value="{path}" />' in junit
+
+
+SLOW = """
+def test_the_person_can_follow(page_tools):
+    page_tools.goto("site/index.html")
+    opened = page_tools.evaluate("performance.now()")
+    page_tools.call("find_tables", guests=2)
+    assert page_tools.evaluate("performance.now()") - opened >= 300
+"""
+SLOW_SCENARIO = """
+start: ../site/index.html
+model: scripted:six.json
+requests: [Book a table for six.]
+checks: { page: [{ js: performance.now() >= 600, equals: true }] }
+"""
+
+
+@pytest.mark.parametrize("option", [[], ["-p", "no:playwright"]], ids=["beside", "alone"])
+def test_slowmo_lets_people_follow_the_calls(option: list[str], project: pytest.Pytester) -> None:
+    write(project.path / "tests/test_slow.py", SLOW)
+    write(project.path / "scenarios/slow.scenario.yaml", SLOW_SCENARIO)
+    if option:  # somebody else's option of the same name
+        own = "def pytest_addoption(parser):\n    parser.addoption('--slowmo', type=int)\n"
+        write(project.path / "conftest.py", own)
+    files = ["tests/test_slow.py", "scenarios/slow.scenario.yaml"]
+    run(project, *files, "--slowmo=300", *option).assert_outcomes(passed=2)
+
+
 def test_a_launch_without_our_arguments_is_explained(project: pytest.Pytester) -> None:
     write(project.path / "tests/test_alone.py", ALONE)
     write(
