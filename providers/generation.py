@@ -13,30 +13,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from webmcp_agent.providers.abort import AbortSignal
-from webmcp_agent.providers.base import REASONING_MARKERS, ToolConstraint
+from webmcp_agent.providers.base import ToolConstraint
+from webmcp_agent.providers.compiled_decoding import CompiledDecoder, why_not_compiled
 from webmcp_agent.providers.errors import Aborted
-from webmcp_agent.providers.grammar import CallGuide, Grammars
+from webmcp_agent.providers.grammar import Grammars
 from webmcp_agent.providers.prefix_cache import PrefixCache, common_prefix
 from webmcp_agent.providers.prompt_lookup import DRAFT, PromptLookup
-from webmcp_agent.providers.triggers import ReplyWatch, Start
+from webmcp_agent.providers.reply_writer import Budget, ReplyWriter
+from webmcp_agent.providers.triggers import ReplyWatch
 
 if TYPE_CHECKING:
     import torch
     from tokenizers import Tokenizer
-    from tokenizers.decoders import DecodeStream
 
 CPU_PIECE, GPU_PIECE = 256, 2048
 """Tokens of a prompt that are read at once: Stop is looked at in between."""
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """How long a reply may become, in tokens."""
-
-    answer: int
-    reasoning: int
-    total: int
-    """Prompt and reply together: the model's window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +73,30 @@ class Engine:
         self.cache = PrefixCache(self._new_cache, croppable=croppable, enabled=reuse_prefix)
         self.looks_up = prompt_lookup and croppable
         """Whether the model confirms looked-up tokens; may be switched between replies."""
+        self._layers = kinds
+        self.compiled: CompiledDecoder | None = None
+        """Decodes in place of the model's own passes; see `compile_steps`."""
+
+    def compile_steps(self, length: int, *, backend: str = "inductor") -> str:
+        """From now on decode in fixed shapes, up to so many tokens; blocks for up to minutes.
+
+        Returns why that cannot be, and then all stays as it was; empty when it can."""
+        if reason := why_not_compiled(self.model, self._layers):
+            return reason
+        try:
+            decoder = CompiledDecoder(
+                self.model,
+                length,
+                cache_name=self._cache_name,
+                keeps=self._keeps,
+                backend=backend,
+            )
+            decoder.warm_up()
+        except Exception as exc:  # noqa: BLE001  # a compiler, its tools and its cache fail in many ways
+            return next(iter(str(exc).splitlines()), "") or type(exc).__name__
+        self.compiled = decoder
+        self.cache = PrefixCache(decoder.empty, croppable=True, enabled=self.cache.enabled)
+        return ""
 
     def _new_cache(self) -> Any:
         from importlib import import_module
@@ -109,9 +124,11 @@ class Engine:
 
         held = tuple(constraints) if self.grammars is not None else ()
         watch = ReplyWatch(reasoning=reasoning, inline=inline)
-        writer = _Writer(self, budget, len(prompt), watch, held, on_text)
+        writer = ReplyWriter(
+            self.tokenizer, self.grammars, self.end_ids, budget, len(prompt), watch, held, on_text
+        )
         try:
-            with torch.inference_mode():
+            with torch.no_grad() if self.compiled is not None else torch.inference_mode():
                 cache, reused = self.cache.open(prompt)
                 tokens, position = list(prompt[reused:]), reused
                 lookup = PromptLookup(prompt) if self.looks_up else None
@@ -140,30 +157,35 @@ class Engine:
         """Feed tokens at a position; the logits behind each of the `last` ones, a row each.
 
         A row has one entry per word of the vocabulary. More than one row fits one piece."""
-        import torch
-
         piece = self._piece if self._attends else (len(tokens) if position == 0 else 1)
         logits: torch.Tensor | None = None
         for start in range(0, len(tokens), piece):
             signal.throw_if_aborted()
             part = tokens[start : start + piece]
+            if self.compiled is not None:
+                logits = self.compiled.read(part, position, last)
+            else:
+                logits = self._pass(cache, part, position + len(part), last)
             position += len(part)
-            arguments: dict[str, Any] = {self._cache_name: cache}
-            if self._keeps:
-                arguments["logits_to_keep"] = last
-            if self._attends:
-                arguments["attention_mask"] = torch.ones(
-                    1, position, dtype=torch.long, device=self.device
-                )
-            ids = torch.tensor([part], device=self.device)
-            logits = self.model(input_ids=ids, use_cache=True, **arguments).logits
             self.cache.fed(part)
         assert logits is not None
-        return logits[0, -last:, : self.vocabulary]
+        return logits[-last:, : self.vocabulary]
+
+    def _pass(self, cache: Any, tokens: Sequence[int], end: int, last: int) -> "torch.Tensor":
+        """One pass of the model, up to the position `end`; all it gives of one reply."""
+        import torch
+
+        arguments: dict[str, Any] = {self._cache_name: cache}
+        if self._keeps:
+            arguments["logits_to_keep"] = last
+        if self._attends:
+            arguments["attention_mask"] = torch.ones(1, end, dtype=torch.long, device=self.device)
+        ids = torch.tensor([tokens], device=self.device)
+        return self.model(input_ids=ids, use_cache=True, **arguments).logits[0]
 
 
 def _confirmed(
-    writer: "_Writer", rows: "torch.Tensor", draft: Sequence[int]
+    writer: ReplyWriter, rows: "torch.Tensor", draft: Sequence[int]
 ) -> tuple[list[int], int]:
     """Write on from the rows for as long as the draft is what is written.
 
@@ -180,119 +202,5 @@ def _confirmed(
     return written, right
 
 
-class _Writer:
-    """A reply as it grows."""
-
-    def __init__(
-        self,
-        engine: Engine,
-        budget: Budget,
-        prompt_tokens: int,
-        watch: ReplyWatch,
-        constraints: Sequence[ToolConstraint],
-        on_text: Callable[[str], None] | None,
-    ) -> None:
-        self.tokens: list[int] = []
-        self.text: list[str] = []
-        self.finish: Literal["stop", "length"] = "stop"
-        self._engine = engine
-        self._budget = budget
-        self._prompt_tokens = prompt_tokens
-        self._watch = watch
-        self._constraints = constraints
-        self._on_text = on_text
-        self._guide: CallGuide | None = None
-        self._reasoned = 0
-        self._over = False
-        self._stream = _decode_stream([])
-
-    def write(self, logits: "torch.Tensor") -> list[int]:
-        """Add the next token and those it forces; returns what to feed, nothing at the end."""
-        before = len(self.tokens)
-        token = self._guide.choose(logits) if self._guide is not None else None
-        if token is None:
-            self._guide = None
-            token = int(logits.argmax())
-            if token in self._engine.end_ids:
-                return []
-        self._take(token)
-        self._add_forced()
-        self._close_reasoning()
-        return [] if self._over else self.tokens[before:]
-
-    def allowed(self, draft: list[int]) -> list[int]:
-        """As much of a draft as could be written: by the grammar, by the budget, in one turn."""
-        room = min(
-            self._budget.answer - len(self.tokens) + self._reasoned,
-            self._budget.total - self._prompt_tokens - len(self.tokens),
-        )
-        ends = (at for at, token in enumerate(draft) if token in self._engine.end_ids)
-        draft = draft[: max(0, min(room - 1, next(ends, len(draft))))]
-        return draft if self._guide is None else self._guide.beginning(draft)
-
-    def _take(self, token: int) -> None:
-        reasoning = self._watch.reasoning
-        self.tokens.append(token)
-        self._reasoned += reasoning
-        piece = self._stream.step(self._engine.tokenizer, token) or ""
-        if self._guide is None and (start := self._watch.read(piece)) is not None:
-            piece = self._begin(start, piece)
-        if piece:
-            self.text.append(piece)
-            if self._on_text is not None:
-                self._on_text(piece)
-        if self._watch.ended:
-            self._over = True
-        elif (
-            len(self.tokens) - self._reasoned >= self._budget.answer
-            or self._prompt_tokens + len(self.tokens) >= self._budget.total
-        ):
-            self._over, self.finish = True, "length"
-
-    def _begin(self, start: Start, piece: str) -> str:
-        """A call has begun, its grammar decides from here; returns what stays of the text."""
-        grammars = self._engine.grammars
-        if grammars is None or not self._constraints:
-            self._watch.resume()
-            return piece
-        self._guide = grammars.begin(start.how, self._constraints)
-        if start.rest and not self._guide.accepts(start.rest):
-            # The token that began the call already goes on as no call may: keep its beginning.
-            piece = piece[: len(piece) - len(start.rest)]
-            self.tokens[-1:] = grammars.tokens(piece)
-            self._stream = _decode_stream(self.tokens)
-        return piece
-
-    def _add_forced(self) -> None:
-        if self._guide is None:
-            return
-        for token in self._guide.forced():
-            if self._over:
-                return
-            self._take(token)
-        if not self._guide.done:
-            return
-        if self._guide.ends_reply:
-            self._over, self.finish = True, "stop"
-        self._guide = None
-        self._watch.resume()
-
-    def _close_reasoning(self) -> None:
-        """Write the end of reasoning that has used up its budget."""
-        if self._over or not self._watch.reasoning or self._reasoned < self._budget.reasoning:
-            return
-        end = f"{REASONING_MARKERS[1]}\n\n"
-        for token in self._engine.tokenizer.encode(end, add_special_tokens=False).ids:
-            if not self._over:
-                self._take(token)
-
-
 def _layer_kinds(cache: Any) -> set[str]:
     return {type(layer).__name__ for layer in cache.layers}
-
-
-def _decode_stream(tokens: Sequence[int]) -> "DecodeStream":
-    """Turns tokens into text as they come, behind `tokens`; never gives half a character."""
-    from tokenizers.decoders import DecodeStream
-
-    return DecodeStream(ids=list(tokens), skip_special_tokens=False)

@@ -32,7 +32,7 @@ class PrefixCache:
         window) or sum up (a recurrent or convolution state) is not `croppable`."""
         self._make = make
         self._croppable = croppable
-        self._enabled = enabled
+        self.enabled = enabled
         self._cache: Any = None
         self._tokens: list[int] = []
 
@@ -40,7 +40,7 @@ class PrefixCache:
         """The cache to go on with, and how many of the prompt's tokens it holds already."""
         kept = len(self._tokens)
         reuse = reusable(self._tokens, prompt, croppable=self._croppable)
-        if self._cache is None or reuse <= 0 or not self._enabled:
+        if self._cache is None or reuse <= 0 or not self.enabled:
             self._cache, reuse = self._make(), 0
         elif reuse < kept:
             self._cache.crop(reuse - kept)  # a negative number: how many tokens go
