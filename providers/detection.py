@@ -17,6 +17,7 @@ from webmcp_agent.providers.base import (
     Unavailable,
 )
 from webmcp_agent.providers.errors import ModelUnavailable
+from webmcp_agent.providers.quantization import Quantize
 
 if TYPE_CHECKING:
     from webmcp_agent.providers.huggingface import TransformersProvider
@@ -63,6 +64,10 @@ class TransformersFields(TypedDict, total=False):
     trust_remote_code: bool
     """Needs `revision` to be a full commit id."""
     models: Sequence[ModelChoice] | None
+    prompt_lookup: bool
+    quantize: Quantize | None
+    """Needs the extra `quantize`."""
+    compiled: bool
 
 
 def create_transformers_provider(**fields: Unpack[TransformersFields]) -> "TransformersProvider":

@@ -31,7 +31,13 @@ from webmcp_agent.providers.base import (
     Usage,
 )
 from webmcp_agent.providers.errors import Aborted, ModelUnavailable, NotReady, PromptTooLong
-from webmcp_agent.providers.placement import DEVICE, DTYPE_BYTES, check_device
+from webmcp_agent.providers.placement import (
+    DEVICE,
+    DTYPE_BYTES,
+    QUANTIZED_BYTES,
+    check_device,
+)
+from webmcp_agent.providers.quantization import Quantize, missing_library
 from webmcp_agent.providers.weights import ModelSource, fetch_model, find_model
 from webmcp_agent.providers.worker import SharedJob, outcome
 
@@ -74,11 +80,17 @@ class TransformersProvider:
         trust_remote_code: bool = False,
         models: Sequence[ModelChoice] | None = None,
         adapter: Path | str | None = None,
+        prompt_lookup: bool = False,
+        quantize: Quantize | None = None,
+        compiled: bool = False,
     ) -> None:
         """Loads nothing. `ValueError` for fields that cannot be or contradict each other.
 
         `max_context` bounds prompt and reply together, in tokens. `revision` and `adapter` belong
-        to `model`, not to the other `models`. `chat_template` is the template's text."""
+        to `model`, not to the other `models`. `chat_template` is the template's text. With
+        `prompt_lookup` the model confirms what was looked up in the prompt, with `quantize` its
+        weights have 8 or 4 bits, with `compiled` it decodes in shapes that are compiled while it
+        is loaded; where that cannot be, it decodes as ever, and `notes` says why."""
         for name, value in (
             ("max_context", max_context),
             ("max_new_tokens", max_new_tokens),
@@ -91,6 +103,10 @@ class TransformersProvider:
         if dtype != "auto" and dtype not in DTYPE_BYTES:
             raise ValueError(
                 f"dtype must be auto or one of {', '.join(DTYPE_BYTES)}, not {dtype!r}"
+            )
+        if quantize is not None and quantize not in QUANTIZED_BYTES:
+            raise ValueError(
+                f"quantize must be one of {', '.join(QUANTIZED_BYTES)}, not {quantize!r}"
             )
         if trust_remote_code and not _COMMIT.fullmatch(revision or ""):
             raise ValueError("trust_remote_code=True needs revision to be a full commit id")
@@ -105,6 +121,9 @@ class TransformersProvider:
         self._model = self._first_model = model
         self._revision = revision
         self._adapter = adapter
+        self._prompt_lookup = prompt_lookup
+        self._quantize: Quantize | None = quantize
+        self._compiled = compiled
         self._device = device
         self._dtype = dtype
         self._max_context = max_context
@@ -135,6 +154,8 @@ class TransformersProvider:
         for library in ("torch", "transformers"):
             if find_spec(library) is None:
                 return Unavailable(f'{library} is not installed: pip install "webmcp-agent[model]"')
+        if self._quantize is not None and (missing := missing_library()):
+            return Unavailable(missing)
         try:
             source = self._find()
             if self._device not in ("auto", "cpu"):
@@ -219,6 +240,9 @@ class TransformersProvider:
             reuse_prefix=self._reuse_prefix,
             chat_template=self._chat_template,
             trust_remote_code=self._trust_remote_code and self._model == self._first_model,
+            prompt_lookup=self._prompt_lookup,
+            quantize=self._quantize,
+            compiled=self._compiled,
         )
 
     async def generate(self, req: GenerateRequest) -> GenerateResult:
@@ -254,7 +278,7 @@ class TransformersProvider:
         self, loaded: "LoadedModel", req: GenerateRequest, signal: AbortSignal
     ) -> GenerateResult:
         from webmcp_agent.providers.generation import Budget
-        from webmcp_agent.providers.loading import device_is_dead, free_memory, out_of_memory
+        from webmcp_agent.providers.memory import device_is_dead, free_memory, out_of_memory
 
         signal.throw_if_aborted()
         prompt = loaded.prompt_tokens(PromptParts(req.system, req.messages, req.tools))
@@ -342,7 +366,7 @@ class TransformersProvider:
 
     def _collect(self) -> None:
         if "torch" in sys.modules:
-            from webmcp_agent.providers.loading import free_memory
+            from webmcp_agent.providers.memory import free_memory
 
             free_memory()
 

@@ -3,7 +3,6 @@
 Blocking, and the only place that asks torch about the machine.
 """
 
-import gc
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -39,6 +38,7 @@ from webmcp_agent.providers.placement import (
     parameter_count,
     place,
 )
+from webmcp_agent.providers.quantization import Quantize, quantization
 from webmcp_agent.providers.templates import (
     ChatForm,
     Message,
@@ -48,7 +48,6 @@ from webmcp_agent.providers.templates import (
 )
 
 if TYPE_CHECKING:
-    import torch
     from tokenizers import Tokenizer
 
 Note = Callable[[str], None]
@@ -77,6 +76,9 @@ class Wanted:
     reuse_prefix: bool
     chat_template: str | None
     trust_remote_code: bool
+    prompt_lookup: bool
+    quantize: Quantize | None
+    compiled: bool
 
 
 class LoadedModel:
@@ -170,7 +172,7 @@ def load(folder: Path, wanted: Wanted, note: Note) -> LoadedModel:
     def weights() -> tuple[Any, str]:
         machine = this_machine()
         parameters = parameter_count(weight_files(folder))
-        placement = place(wanted.device, wanted.dtype, parameters, machine)
+        placement = place(wanted.device, wanted.dtype, parameters, machine, wanted.quantize)
         return _weights(folder, placement, machine, wanted), placement.text
 
     return assembled(tokenizer, config, weights, wanted, note)
@@ -198,9 +200,20 @@ def assembled(
     end_ids = _end_ids(tokenizer, model)
     grammars = _grammars(backend, end_ids, note) if wanted.constrained else None
     engine = Engine(
-        model, backend, end_ids=end_ids, grammars=grammars, reuse_prefix=wanted.reuse_prefix
+        model,
+        backend,
+        end_ids=end_ids,
+        grammars=grammars,
+        reuse_prefix=wanted.reuse_prefix,
+        prompt_lookup=wanted.prompt_lookup,
     )
     window = min(wanted.max_context, _model_window(config, tokenizer))
+    if wanted.compiled:
+        reason = engine.compile_steps(window)
+        if reason:
+            note(f"decoding is not compiled: {reason}")
+        else:
+            place_text += ", compiled"
     return LoadedModel(engine, form, rendering, window, place_text)
 
 
@@ -265,31 +278,6 @@ def cpu_bfloat16() -> bool:
         torch.set_num_threads(threads)
 
 
-def out_of_memory(exc: BaseException) -> bool:
-    """Whether a device ran out of memory."""
-    import torch
-
-    text = str(exc).lower()
-    return isinstance(exc, torch.OutOfMemoryError) or (
-        isinstance(exc, RuntimeError)
-        and ("out of memory" in text or "can't allocate memory" in text)
-    )
-
-
-def device_is_dead(exc: BaseException, device: "torch.device") -> bool:
-    """Whether a GPU cannot be used any more in this process."""
-    return device.type == "cuda" and "CUDA error" in str(exc)
-
-
-def free_memory() -> None:
-    """Give back what nothing refers to any more."""
-    import torch
-
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-
-
 def _backend(tokenizer: Any, name: str) -> "Tokenizer":
     """A copy of the tokenizer of our own, so that no other thread changes its settings."""
     from tokenizers import Tokenizer
@@ -331,6 +319,11 @@ def _weights(folder: Path, placement: Placement, machine: Machine, wanted: Wante
         "local_files_only": True,
         "trust_remote_code": wanted.trust_remote_code,
     }
+    if wanted.quantize is not None:
+        options["quantization_config"] = quantization(
+            wanted.quantize, placement.device_map, placement.dtype
+        )
+        options["device_map"] = {"": "cpu"}  # none would mean the first GPU
     if placement.device_map == "auto":
         # No entry for the CPU: what does not fit is an error below, never an offload.
         free = {index: int(gpu.free_bytes * 0.95) for index, gpu in enumerate(machine.gpus)}

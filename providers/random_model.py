@@ -13,9 +13,10 @@ from string import ascii_lowercase
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from webmcp_agent.providers.base import NeedsDownload, ProviderAvailability
+from webmcp_agent.providers.base import NeedsDownload, ProviderAvailability, Unavailable
 from webmcp_agent.providers.errors import ModelUnavailable
 from webmcp_agent.providers.huggingface import TransformersProvider
+from webmcp_agent.providers.quantization import Quantize, missing_library, quantization
 from webmcp_agent.providers.worker import SharedJob
 
 if TYPE_CHECKING:
@@ -160,18 +161,26 @@ class RandomModelProvider(TransformersProvider):
     label = "Random weights"
 
     def __init__(
-        self, shape: str, texts: Sequence[str], *, device: str = "auto", dtype: str = "auto"
+        self,
+        shape: str,
+        texts: Sequence[str],
+        *,
+        device: str = "auto",
+        dtype: str = "auto",
+        quantize: Quantize | None = None,
     ) -> None:
         """`shape` is one of `SHAPES`; the tokenizer learns its words from `texts`.
 
         Raises `ModelUnavailable` for an unknown shape."""
         if shape not in SHAPES:
             raise ModelUnavailable(f"there is no shape {shape!r}; there are: {', '.join(SHAPES)}")
-        super().__init__(model=f"random:{shape}", device=device, dtype=dtype)
+        super().__init__(model=f"random:{shape}", device=device, dtype=dtype, quantize=quantize)
         self._fields = SHAPES[shape]
         self._texts = tuple(texts)
 
     def _look(self) -> ProviderAvailability:
+        if self._quantize is not None and (missing := missing_library()):
+            return Unavailable(missing)
         return NeedsDownload(bytes=0, note=self._model, cached=True)
 
     def _load(self, loading: SharedJob) -> "LoadedModel":
@@ -200,13 +209,24 @@ class RandomModelProvider(TransformersProvider):
         with torch.device("meta"):
             empty = transformers.AutoModelForCausalLM.from_config(config)
         parameters = sum(int(each.numel()) for each in empty.parameters())
-        placement = place(self._device, self._dtype, parameters, this_machine())
+        placement = place(self._device, self._dtype, parameters, this_machine(), self._quantize)
         if placement.device_map == "auto":
             raise ModelUnavailable(f"{self._model} does not fit one GPU")
         torch.manual_seed(0)
         with torch.device(placement.device_map):
             model = transformers.AutoModelForCausalLM.from_config(
                 config, dtype=getattr(torch, placement.dtype)
+            )
+        if self._quantize is not None:
+            model = model.from_pretrained(
+                None,
+                config=config,
+                state_dict=model.state_dict(),
+                dtype=getattr(torch, placement.dtype),
+                device_map={"": placement.device_map},
+                quantization_config=quantization(
+                    self._quantize, placement.device_map, placement.dtype
+                ),
             )
         return model.eval(), placement.text
 

@@ -90,10 +90,11 @@ def build_model(vocabulary: int, **fields: Any) -> Any:
     torch.set_num_threads(1)  # tiny products gain nothing from more, and lose on a busy machine
     torch.manual_seed(7)
     kind = fields.pop("kind", "LlamaConfig")
+    size = fields.pop("size", 32)
     config = getattr(transformers, kind)(
         vocab_size=vocabulary,
-        hidden_size=32,
-        intermediate_size=64,
+        hidden_size=size,
+        intermediate_size=2 * size,
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
@@ -125,7 +126,7 @@ def tiny_tokenizer() -> Any:
 
 @pytest.fixture(scope="session")
 def new_model() -> Callable[..., Any]:
-    """Builds a random model: `new_model(vocabulary, kind="LlamaConfig", **config)`."""
+    """Builds a random model: `new_model(vocabulary, kind="LlamaConfig", size=32, **config)`."""
     return build_model
 
 

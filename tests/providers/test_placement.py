@@ -114,6 +114,47 @@ def test_device_and_number_format_are_chosen_and_told(
 
 
 @pytest.mark.parametrize(
+    ("quantize", "machine", "expected"),
+    [
+        pytest.param(
+            "int8",
+            Machine([Gpu("Card S", int(1.6 * GIB), True)]),
+            Placement("cuda:0", "bfloat16", "on Card S in bfloat16, weights in int8"),
+            id="what would not fit in 16 bits",
+        ),
+        pytest.param(
+            "int4",
+            Machine([FULL, FULL]),
+            Placement("auto", "bfloat16", "on 2 GPUs in bfloat16, weights in int4"),
+            id="several GPUs together",
+        ),
+        pytest.param(
+            "int8",
+            Machine([FULL]),
+            Placement(
+                "cpu",
+                "float32",
+                "on the CPU in float32, since the model needs 1.5 GiB "
+                "and 1.0 GiB are free on the GPU, weights in int8",
+            ),
+            id="a full GPU",
+        ),
+        pytest.param(
+            "int4",
+            QUICK_CPU,
+            Placement("cpu", "bfloat16", "on the CPU in bfloat16, weights in int4"),
+            id="no GPU",
+        ),
+    ],
+)
+def test_weights_of_few_bits_need_less_room_and_are_told(
+    quantize: str, machine: Machine, expected: Placement
+) -> None:
+    """`C-79`."""
+    assert place("auto", "auto", MODEL, machine, quantize) == expected
+
+
+@pytest.mark.parametrize(
     ("device", "machine", "message"),
     [
         ("cuda", NOTHING, "no CUDA device here, and device='cuda' was asked for"),
