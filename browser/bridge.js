@@ -1,4 +1,4 @@
-// The page side of PageTools: one object per document, kept by a handle, unknown to the page.
+// The page side of PageTools: one object per document, which the page cannot reach.
 //
 // It reads the tools of whichever model context the document has (document.modelContext, the
 // navigator.modelContext of first releases and of polyfills, navigator.modelContextTesting) and

@@ -11,10 +11,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
 
-from playwright.async_api import Error, Frame, JSHandle, Page
+from playwright.async_api import Error, Frame, Page
 from pydantic import JsonValue
 
 from webmcp_agent.browser.cdp import CdpSession
+from webmcp_agent.browser.page_side import ChildSide, MainSide, PageSide
 from webmcp_agent.browser.tools import JsonObject
 from webmcp_agent.browser.waiting import HeldTasks
 
@@ -26,6 +27,7 @@ _MOVED = 20
 
 _GONE = re.compile(
     r"context was destroyed|detached|Cannot find context|Cannot find object|disposed|navigated"
+    r"|Could not find object|was collected"
 )
 """How Playwright and the protocol say that a document is not there any more."""
 
@@ -57,8 +59,9 @@ class Bridge:
         self._browser = page.context.browser
         self._cdp = cdp
         self._tasks = tasks
-        self._handles: dict[Frame, JSHandle] = {}
-        self._retired: list[JSHandle] = []
+        self._sides: dict[Frame, PageSide] = {}
+        self._retired: list[PageSide] = []
+        self._under_way: set[asyncio.Timeout] = set()
         self._moves = 0
         self._world: int | None = None
         page.on("framenavigated", self.forget)
@@ -68,8 +71,8 @@ class Bridge:
 
     def forget(self, frame: Frame) -> None:
         """Drop what belongs to a document that may be gone."""
-        if (handle := self._handles.pop(frame, None)) is not None:
-            self._retired.append(handle)
+        if (side := self._sides.pop(frame, None)) is not None:
+            self._retired.append(side)
         self._moves += 1
 
     def lost(self) -> str | None:
@@ -93,8 +96,7 @@ class Bridge:
             async with asyncio.timeout(limit_ms / 1000):
                 for _ in range(_MOVED):
                     try:
-                        handle = await self._handle(frame)
-                        return await self._call(handle, function, argument)
+                        return await self._ask(await self._side(frame), function, argument)
                     except DocumentGone:
                         self.forget(frame)
                         if frame.is_detached():
@@ -103,38 +105,38 @@ class Bridge:
         except TimeoutError as exc:
             raise PageLost("The page does not answer.") from exc
 
-    async def prepare(self, frame: Frame) -> JSHandle:
+    async def prepare(self, frame: Frame) -> PageSide:
         """The bridge in the frame's document, so that a `send` is one evaluation.
 
         Raises: `DocumentGone` and `PageLost`, as `read`."""
-        # Only now: a call of before may have needed its handle to be aborted.
+        # Only now: a call of before may have needed its object to be aborted.
         retired, self._retired = self._retired, []
-        for handle in retired:
-            self._tasks.start(handle.dispose())
-        if (ready := self._handles.get(frame)) is not None:
+        for side in retired:
+            self._tasks.start(side.release())
+        if (ready := self._sides.get(frame)) is not None:
             return ready
         try:
             async with asyncio.timeout(ANSWER_LIMIT_MS / 1000):
                 while True:
                     try:
-                        return await self._handle(frame)
+                        return await self._side(frame)
                     except DocumentGone:
                         if frame.is_detached():
                             raise
         except TimeoutError as exc:
             raise PageLost("The page does not answer.") from exc
 
-    async def send(self, handle: JSHandle, function: str, argument: JsonValue) -> str:
+    async def send(self, side: PageSide, function: str, argument: JsonValue) -> str:
         """The text that a function of the bridge that acts gives. Never begun a second time.
 
         Raises: `DocumentGone` and `PageLost`, as `read`; there is no limit."""
-        return await self._call(handle, function, argument)
+        return await self._ask(side, function, argument)
 
-    async def abort(self, handle: JSHandle, call_id: str) -> None:
+    async def abort(self, side: PageSide, call_id: str) -> None:
         """Abort a running call through its signal; harmless when it has ended.
 
         Raises: as `send`."""
-        await self._call(handle, "abort", {"id": call_id})
+        await self._ask(side, "abort", {"id": call_id})
 
     async def context(self, frame_id: str) -> JsonObject:
         """Path, title and heading, read in a world that the page's scripts cannot reach.
@@ -162,27 +164,36 @@ class Bridge:
                 self._world = None  # the document it belonged to is gone
         raise DocumentGone
 
-    async def _handle(self, frame: Frame) -> JSHandle:
-        handle = self._handles.get(frame)
-        if handle is None:
-            moves = self._moves
-            handle = await self._translated(frame.evaluate_handle(script("bridge.js")))
+    async def _side(self, frame: Frame) -> PageSide:
+        side = self._sides.get(frame)
+        if side is None:
+            moves, source = self._moves, script("bridge.js")
+            main = frame == self._page.main_frame
+            made = MainSide.made(self._cdp, source) if main else ChildSide.made(frame, source)
+            side = await self._translated(made)
             if moves != self._moves:
                 raise DocumentGone  # it may belong to the document before
-            self._handles[frame] = handle
-        return handle
+            self._sides[frame] = side
+        return side
 
-    async def _call(self, handle: JSHandle, function: str, argument: JsonValue) -> str:
+    async def _ask(self, side: PageSide, function: str, argument: JsonValue) -> str:
         # Texts both ways: Playwright walks through everything else piece by piece, at both ends.
-        value: JsonValue = await self._translated(
-            handle.evaluate(f"(b, a) => b.{function}(JSON.parse(a))", json.dumps(argument))
-        )
+        value = await self._translated(side.ask(function, json.dumps(argument)))
         return value if isinstance(value, str) else ""
 
     async def _translated(self, evaluation: Coroutine[Any, Any, T]) -> T:
         """The evaluation's value; its errors as `DocumentGone` and `PageLost`."""
         try:
-            return await evaluation
+            # Without a limit of its own: it ends when the page crashes, which the protocol's
+            # commands do not notice.
+            async with asyncio.timeout(None) as end:
+                self._under_way.add(end)
+                try:
+                    return await evaluation
+                finally:
+                    self._under_way.discard(end)
+        except TimeoutError as exc:
+            raise PageLost(self.lost() or "The page crashed.") from exc
         except Error as exc:
             line = (exc.message.splitlines() or [""])[0]
             if "crashed" in line:
@@ -200,6 +211,8 @@ class Bridge:
 
     def _on_crash(self, _page: Page) -> None:
         self.crashed = True
+        for end in self._under_way:
+            end.reschedule(asyncio.get_running_loop().time())
 
 
 def decoded(text: str) -> JsonValue:

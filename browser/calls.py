@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any, Literal
 
-from playwright.async_api import Error, JSHandle
+from playwright.async_api import Error
 
 from webmcp_agent.browser.answers import (
     NO_RESULT,
@@ -27,6 +27,7 @@ from webmcp_agent.browser.bridge import (
 )
 from webmcp_agent.browser.listing import Listed
 from webmcp_agent.browser.page_parts import PageParts
+from webmcp_agent.browser.page_side import PageSide
 from webmcp_agent.browser.policy import origin_of
 from webmcp_agent.browser.tools import StopSignal, ToolFail, ToolOk
 from webmcp_agent.browser.witness import FormMark, Sighting
@@ -84,7 +85,7 @@ class Call:
     async def _run(self, signal: StopSignal) -> Outcome:
         parts = self._parts
         try:
-            handle = await parts.bridge.prepare(self._listed.frame)
+            side = await parts.bridge.prepare(self._listed.frame)
         except DocumentGone:
             return ToolFail("not-found", f"The frame of {self._listed.tool.name} is gone.")
         except PageLost as exc:
@@ -101,7 +102,7 @@ class Call:
         seen = parts.witness.watch(self._listed.name, decoded(self._json), in_frame)
         sent = parts.tasks.start(
             parts.bridge.send(
-                handle,
+                side,
                 "call",
                 {
                     "id": self._id,
@@ -116,9 +117,9 @@ class Call:
         try:
             ended = await self._wait(sent, seen, signal)
         except asyncio.CancelledError:
-            self.ending = parts.tasks.start(self._abort(handle))
+            self.ending = parts.tasks.start(self._abort(side))
             raise
-        outcome = await self._outcome(ended, sent, seen, handle)
+        outcome = await self._outcome(ended, sent, seen, side)
         return await self._told(outcome)
 
     async def _wait(
@@ -168,16 +169,16 @@ class Call:
         return "answered"
 
     async def _outcome(
-        self, ended: str, sent: "asyncio.Task[str]", seen: Sighting, handle: JSHandle
+        self, ended: str, sent: "asyncio.Task[str]", seen: Sighting, side: PageSide
     ) -> Outcome:
         match ended:
             case "stopped":
                 self._deadline = 0.0
                 self._rest_ms = 0
-                done = await self._abort(handle)
+                done = await self._abort(side)
                 return ToolFail("cancelled", f"The call was stopped{done}; it may still finish.")
             case "late":
-                done = await self._abort(handle)
+                done = await self._abort(side)
                 return ToolFail(
                     "timeout",
                     f"No answer within {self._limit_ms / 1000:g} s{done}; it may still finish.",
@@ -185,7 +186,7 @@ class Call:
             case "needs-user":
                 return self._waits_for_person()
             case "blocked":
-                await self._abort(handle)
+                await self._abort(side)
                 return self._blocked()
             case _:
                 pass
@@ -344,13 +345,13 @@ class Call:
         text = "\n".join([outcome.text, *lines])
         return replace(outcome, text=text, navigated=moved)
 
-    async def _abort(self, handle: JSHandle) -> str:
+    async def _abort(self, side: PageSide) -> str:
         """End the call in the page; says what that took beyond its signal.
 
         The signal first, which a tool may ignore. A page that does not even take that is busy: its
         script is ended, and if it stays busy the page is closed."""
         parts, loop = self._parts, asyncio.get_running_loop()
-        aborting = parts.tasks.start(parts.bridge.abort(handle, self._id))
+        aborting = parts.tasks.start(parts.bridge.abort(side, self._id))
         begun = loop.time()
         # Answered by the browser's own process, however busy the page is.
         await _bounded(parts.cdp.send("Target.getTargetInfo"), _PING_LIMIT_MS)

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 from typing import Any, Literal
 
 from playwright.async_api import Error
@@ -132,14 +133,16 @@ class Witness:
         start = self._count
 
         def find() -> Invocation | None:
+            # The latest ones: a long run remembers many, and this is asked at each event.
+            later = takewhile(
+                lambda each: each.number >= start, reversed(self._invocations.values())
+            )
             candidates = [
                 invocation
-                for invocation in self._invocations.values()
-                if invocation.number >= start
-                and not invocation.taken
-                and invocation.tool == name
-                and frame(invocation.frame)
+                for invocation in later
+                if not invocation.taken and invocation.tool == name and frame(invocation.frame)
             ]
+            candidates.reverse()
             same = [each for each in candidates if each.arguments == arguments]
             return next(iter(same or candidates), None)
 
