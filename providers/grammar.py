@@ -41,6 +41,15 @@ _SPELLING: JsonObject = {
     "whitespace_flexible": False,
 }
 
+_SPREAD: JsonObject = {
+    "item_separator": ",",
+    "key_separator": ":",
+    "whitespace_flexible": True,
+    "whitespace_pattern": "[ \\n]{0,40}",
+}
+"""For a call that a model spreads over lines: held to one line it cannot end a number as it is used
+to, and writes digits without end."""
+
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
@@ -99,9 +108,8 @@ class Grammars:
             while len(self._matchers) >= MAX_KEPT:
                 del self._matchers[next(iter(self._matchers))]
             self._matchers[key] = matcher
-        return CallGuide(
-            matcher.deep_copy(), self._tokenizer, ends_reply=how in ("bare", "list", "inline")
-        )
+        marked = how in ("tags", "pythonic")
+        return CallGuide(matcher.deep_copy(), self._tokenizer, ends_reply=not marked)
 
     def _grammar(
         self, how: CallStart, constraints: Sequence[ToolConstraint], *, loose: bool = False
@@ -116,6 +124,9 @@ class Grammars:
                 rules += _pythonic_call(index, tool, arguments, plain=not loose)
                 continue
             keys = ("tool", "args") if how == "inline" else ("name", "arguments")
+            if how == "spread":
+                rules.append(_spread_call(index, tool, arguments))
+                continue
             between = _literal(f'{tool.name}", "{keys[1]}": ')
             rules.append(f"call_{index}: {between} {arguments}")
         call = " | ".join(calls)
@@ -126,6 +137,9 @@ class Grammars:
             head = _literal('\n{"name": "')
             tail = f"{_literal('}')} {_literal(chr(10))}"
             start = f"{head} call {tail} {self._marker(CALL_MARKERS['tags'][1])}"
+        elif how == "spread":
+            start = f'GAP ":" GAP "\\"" call GAP {_literal("}")}'
+            rules.append(f"GAP: /{_SPREAD['whitespace_pattern']}/")
         else:
             end = "}]" if how == "list" else "}"
             start = f"{_literal(': ' + chr(34))} call {_literal(end)}"
@@ -245,6 +259,16 @@ def _identity(tool: ToolConstraint) -> str:
 
 def _literal(text: str) -> str:
     return json.dumps(text)
+
+
+def _spread_call(index: int, tool: ToolConstraint, arguments: str) -> str:
+    """The rule of one call over several lines."""
+    schema: JsonObject = json.loads(arguments.removeprefix("%json "))
+    own = schema["x-guidance"]
+    lenient = isinstance(own, dict) and own.get("lenient") is True
+    spread = schema | {"x-guidance": {**_SPREAD, "lenient": lenient}}
+    name, key = _literal(tool.name + chr(34)), _literal('"arguments"')
+    return f'call_{index}: {name} GAP "," GAP {key} GAP ":" GAP %json {json.dumps(spread)}'
 
 
 def _pythonic_call(index: int, tool: ToolConstraint, arguments: str, *, plain: bool) -> list[str]:

@@ -10,10 +10,10 @@ from typing import Literal
 
 from webmcp_agent.providers.base import CALL_MARKERS, END_MARKERS, REASONING_MARKERS
 
-CallStart = Literal["tags", "pythonic", "bare", "list", "inline"]
-"""How a call was begun: with one of the two markers, as a bare `{"name"`, as the first one
-of a bare list, or, where the tools are listed in the prompt text, as a bare `{"tool"`; bare ones
-perhaps in a code fence."""
+CallStart = Literal["tags", "pythonic", "bare", "spread", "list", "inline"]
+"""How a call was begun: with one of the two markers, as a bare `{"name"`, as one that is spread
+over lines, as the first one of a bare list, or, where the tools are listed in the prompt text, as a
+bare `{"tool"`; bare ones perhaps in a code fence."""
 
 _OPENERS: dict[str, CallStart] = {
     CALL_MARKERS["tags"][0]: "tags",
@@ -24,7 +24,7 @@ _EVENT = re.compile(
 )
 _LONGEST = max(len(text) for text in (*_OPENERS, *REASONING_MARKERS, *END_MARKERS))
 _FENCE = r"(?:```(?:[A-Za-z0-9_+-]*\s)?\s*)?"
-_BARE = re.compile(r"\s*" + _FENCE + r'(\[\s*)?\{\s*"(name|tool)"')
+_BARE = re.compile(r"\s*" + _FENCE + r'(\[\s*)?\{(\s*)"(name|tool)"')
 _BARE_SO_FAR = re.compile(
     r"\s*(?:`{1,2}|```[A-Za-z0-9_+-]*|"
     + _FENCE
@@ -66,8 +66,8 @@ class ReplyWatch:
                     return None
                 continue
             if self._may_be_bare and (bare := _BARE.match(self._unread)):
-                how: CallStart = "inline" if bare[2] == "tool" else "list" if bare[1] else "bare"
-                if bare[2] == "name" or (self._inline and not bare[1]):
+                how = _how(listed=bool(bare[1]), spread="\n" in bare[2], key=bare[3])
+                if how != "inline" or (self._inline and not bare[1]):
                     return self._start(how, self._unread[bare.end() :])
                 self._may_be_bare = False
             if not _BARE_SO_FAR.fullmatch(self._unread):
@@ -106,3 +106,9 @@ class ReplyWatch:
         self._unread = ""
         self._may_be_bare = False
         return Start(how, rest)
+
+
+def _how(*, listed: bool, spread: bool, key: str) -> CallStart:
+    if key == "tool":
+        return "inline"
+    return "list" if listed else "spread" if spread else "bare"

@@ -431,7 +431,7 @@ SCHEMAS = st.builds(object_of, st.dictionaries(NAMES, VALUES, max_size=4), st.in
 @given(
     schema=SCHEMAS,
     name=NAMES,
-    how=st.sampled_from(["tags", "pythonic", "bare", "list", "inline"]),
+    how=st.sampled_from(["tags", "pythonic", "bare", "spread", "list", "inline"]),
     seed=st.integers(0, 10_000),
 )
 def test_every_text_that_a_grammar_accepts_is_read_back_as_a_valid_call(
@@ -455,6 +455,7 @@ def test_every_text_that_a_grammar_accepts_is_read_back_as_a_valid_call(
         "tags": "<tool_call>",
         "pythonic": "<|tool_call_start|>",
         "bare": '{"name"',
+        "spread": '{\n  "name"',
         "list": '[{"name"',
         "inline": '{"tool"',
     }[how]

@@ -24,7 +24,9 @@ STARTS = [
     pytest.param('{"name": "a"', "bare", '{"name"', id="bare"),
     pytest.param('\n { "name": 1', "bare", '\n { "name"', id="bare with blanks"),
     pytest.param('<think>x</think>\n{"name":', "bare", '<think>x</think>\n{"name"', id="thought"),
-    pytest.param('```json\n{\n  "name": 1', "bare", '```json\n{\n  "name"', id="in a code fence"),
+    pytest.param(
+        '```json\n{\n  "name": 1', "spread", '```json\n{\n  "name"', id="fenced, over lines"
+    ),
     pytest.param('```\n{"name": 1', "bare", '```\n{"name"', id="in a plain code fence"),
     pytest.param('[\n{"name": 1', "list", '[\n{"name"', id="in a list"),
     pytest.param('```json\n[{"name": 1', "list", '```json\n[{"name"', id="in a fenced list"),
