@@ -10,10 +10,11 @@ import json
 import logging
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from playwright.async_api import Frame
+from playwright.async_api import Error, Frame
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from webmcp_agent.browser.answers import clean, message
@@ -79,6 +80,8 @@ class Listing:
     def __init__(self, parts: PageParts, settle_ms: int, warnings: list[str]) -> None:
         self.warnings = warnings
         """What was left out and why, each once."""
+        self.script_error: str | None = None
+        """What a script of a page without tools failed with."""
         self._parts = parts
         self._settle_ms = settle_ms
         self._silent: dict[Frame, str] = {}
@@ -109,7 +112,17 @@ class Listing:
         listed = _unique(found)
         for one, other in look_alikes(listed):
             self.warn(f"the tools {one} and {other} have names that look alike")
+        if not listed:
+            await self._look_for_errors()
         return listed
+
+    async def _look_for_errors(self) -> None:
+        """Whether a script failed, which may be why there are no tools."""
+        with suppress(Error):
+            errors = await self._parts.page.page_errors(filter="since-navigation")
+            if errors:
+                self.script_error = message(errors[0].message)
+                self.warn(f"the page has no tools, and a script of it failed: {self.script_error}")
 
     def _may_be_ours(self, frame: Frame) -> bool:
         origin = origin_of(frame.url)

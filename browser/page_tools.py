@@ -202,6 +202,11 @@ class PageTools:
         return self._listing.warnings
 
     @property
+    def script_error(self) -> str | None:
+        """What a script of the page failed with, when the page had no tools at some listing."""
+        return self._listing.script_error
+
+    @property
     def stopped(self) -> list[str]:
         """Origins that the page wanted to show and was kept from, each once, oldest first."""
         navigation = self._parts.navigation

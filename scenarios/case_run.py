@@ -41,7 +41,7 @@ from webmcp_agent.scenarios.report import RunFolder
 from webmcp_agent.scenarios.runner import RunSettings, Spent, Told
 from webmcp_agent.scenarios.scenario import Case
 from webmcp_agent.scenarios.stand_ins import StandInTools
-from webmcp_agent.scenarios.unreachable import why_unreachable
+from webmcp_agent.scenarios.unreachable import why_unreachable, with_script_error
 
 _NOT_JUDGED = {"provider-failed", "not-ready", "needs-download"}
 """Ends of a run that say nothing about model or page."""
@@ -225,7 +225,8 @@ class CaseRunner:
         if not failures and checks is not None:
             failures = await checks.judge(outcome, page and page.page)
         if page is not None and (why := await why_unreachable(talk.case, outcome, watched)):
-            failures = [Failure("error", "error", why)]
+            text = with_script_error(why, page.script_error)
+            failures = [Failure("error", "error", text)]
         return talk.result(failures, outcome.url)
 
     async def _talk(

@@ -6,7 +6,7 @@ Each has a browser context of its own, all share one Chromium; there is no model
 import asyncio
 from collections.abc import Sequence
 from contextlib import ExitStack, aclosing, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 
@@ -26,6 +26,7 @@ from webmcp_agent.scenarios.replay_case import Segment, segments_of
 from webmcp_agent.scenarios.report import RunFolder
 from webmcp_agent.scenarios.runner import PageSettings, Spent
 from webmcp_agent.scenarios.scenario import Case
+from webmcp_agent.scenarios.unreachable import with_script_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,7 @@ class _Course:
                         for segment in ends.get(made, ()):
                             await self._judge(segment, tools)
         finally:
+            self.failures[:] = [_explained(failure, tools) for failure in self.failures]
             self.page_ms = replay.page_ms
             self.total_ms = (perf_counter() - began) * 1000
             self.url = tools.url
@@ -170,3 +172,9 @@ class _Course:
             folder=self.folder,
             notes=tuple(self.notes),
         )
+
+
+def _explained(failure: Failure, tools: PageTools) -> Failure:
+    if failure.kind != "tool-gone":
+        return failure
+    return replace(failure, message=with_script_error(failure.message, tools.script_error))

@@ -43,6 +43,11 @@ async def why_unreachable(case: Case, outcome: Outcome, watched: WatchedTools) -
     return no_such_tool(wanted[0], names)
 
 
+def with_script_error(text: str, error: str | None) -> str:
+    """What is wrong with a page's tools, and the error of its script that may be the reason."""
+    return text if error is None else f"{text}; a script of the page failed: {error}"
+
+
 def no_such_tool(name: str, names: list[str]) -> str:
     """That a page does not offer a tool, with the nearest name that it does offer."""
     near = get_close_matches(name, names, 1)

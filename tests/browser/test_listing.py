@@ -75,6 +75,20 @@ async def test_a_wait_for_late_tools_has_an_end(chromium: Browser, site: str) ->
         assert await tools.list_tools() == []
 
 
+async def test_a_page_without_tools_tells_the_error_of_its_script(
+    chromium: Browser, site: str
+) -> None:
+    async with open_page(chromium, f"{site}/schema-as-text.html") as tools:
+        listed = [tool.name for tool in await tools.list_tools()]
+        told = '"[object Object]" is not valid JSON'
+        # Browsers that still give schemas as text have the tool.
+        assert (listed, tools.script_error) in [([], told), (["book_a_table"], None)]
+        wanted = [] if listed else [f"the page has no tools, and a script of it failed: {told}"]
+        assert tools.warnings == wanted
+    async with open_page(chromium, f"{site}/plain.html") as tools:
+        assert (await tools.list_tools(), tools.script_error) == ([], None)
+
+
 async def test_tools_of_a_page_that_was_left_are_gone(chromium: Browser, site: str) -> None:
     """C-09."""
     async with open_page(chromium, f"{site}/moves.html", policy=YES) as tools:

@@ -251,6 +251,27 @@ def test_an_order_number_in_prose_is_the_one_that_the_page_gives_now(tmp_path: P
         ]
 
 
+def test_a_site_whose_script_fails_says_so_where_its_tools_are_missing(tmp_path: Path) -> None:
+    page = tmp_path / "site" / "index.html"
+    page.parent.mkdir()
+    page.write_text(SITE.replace("const schema", "null.x; const schema"), encoding="utf-8")
+    said = {"role": "user", "type": "message", "content": "Order."}
+    case = {"name": "x", "messages": [said], "expectedCall": [{"functionName": "add_order"}]}
+    (tmp_path / "evals.json").write_text(json.dumps([case]), encoding="utf-8")
+    ended = command("replay", "evals.json", "--url", "site", "--json", cwd=tmp_path)
+    code, _, failures, _ = result(ended)
+    assert (code, failures) == (
+        1,
+        [
+            "tool-gone: call 1: the page offers no tool 'add_order' here; it offers none; a script "
+            "of the page failed: Cannot read properties of null (reading 'x')"
+        ],
+    )
+    ended = command("tools", "site", cwd=tmp_path)
+    assert ended.out == "This page has no tools right now.\n"
+    assert "a script of it failed: Cannot read properties of null" in ended.err
+
+
 SCENARIO = """
 start: "shop:"
 setup: [{ tool: open_product, args: { id: grid-notebook } }]
