@@ -29,7 +29,7 @@ from webmcp_agent.browser.listing import Listed
 from webmcp_agent.browser.page_parts import PageParts
 from webmcp_agent.browser.page_side import PageSide
 from webmcp_agent.browser.policy import origin_of
-from webmcp_agent.browser.tools import StopSignal, ToolFail, ToolOk
+from webmcp_agent.browser.tools import JsonObject, StopSignal, ToolFail, ToolOk
 from webmcp_agent.browser.witness import FormMark, Sighting
 
 FORM_WAITS_MS = 1_000
@@ -64,6 +64,7 @@ class Call:
         self._id = id
         self._limit_ms = limit_ms
         self._witnessed = False
+        self._ended = False
         self.ending: asyncio.Task[str] | None = None
         """The end of a call that was cancelled from outside, which goes on in the page."""
         tool = listed.tool
@@ -101,9 +102,8 @@ class Call:
         self._form = form or self._form
         seen = parts.witness.watch(self._listed.name, decoded(self._json), in_frame)
         sent = parts.tasks.start(
-            parts.bridge.send(
+            self._send(
                 side,
-                "call",
                 {
                     "id": self._id,
                     "name": self._listed.name,
@@ -121,6 +121,14 @@ class Call:
             raise
         outcome = await self._outcome(ended, sent, seen, side)
         return await self._told(outcome)
+
+    async def _send(self, side: PageSide, argument: JsonObject) -> str:
+        try:
+            return await self._parts.bridge.send(side, "call", argument)
+        finally:
+            # From within, which is a turn of the event loop earlier than the end of its task.
+            self._ended = True
+            self._parts.pulse.fire()
 
     async def _wait(
         self, sent: "asyncio.Task[str]", seen: Sighting, signal: StopSignal
@@ -141,11 +149,10 @@ class Call:
 
         def news() -> bool:
             blocked = blocked_at is None and parts.navigation.stopped_since(self._start)
-            return sent.done() or signal.aborted or bool(blocked) or left_to_person()
+            return self._ended or signal.aborted or bool(blocked) or left_to_person()
 
         stop = asyncio.ensure_future(signal.wait())
-        for task in (sent, stop):
-            task.add_done_callback(lambda _: parts.pulse.fire())
+        stop.add_done_callback(lambda _: parts.pulse.fire())
         try:
             while not sent.done():
                 now = loop.time()
