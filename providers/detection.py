@@ -153,8 +153,9 @@ def provider_from_name(
     if kind == "recorded" and colon:
         return _recorded(rest, fields)
     if kind in ("server", "prompt-api"):
-        if fields.get("adapter"):
-            raise ModelUnavailable(f"an adapter is for a model that runs here, not for {kind}")
+        for field, what in (("adapter", "an adapter is"), ("quantize", "int8 and int4 are")):
+            if fields.get(field):
+                raise ModelUnavailable(f"{what} for a model that runs here, not for {kind}")
         return _server(rest, fields) if kind == "server" else _prompt_api(rest)
     return create_transformers_provider(**{**fields, "model": text})
 

@@ -80,7 +80,7 @@ class TransformersProvider:
         trust_remote_code: bool = False,
         models: Sequence[ModelChoice] | None = None,
         adapter: Path | str | None = None,
-        prompt_lookup: bool = False,
+        prompt_lookup: bool = True,
         quantize: Quantize | None = None,
         compiled: bool = False,
     ) -> None:

@@ -24,10 +24,8 @@ from webmcp_agent.providers.base import (
     REASONING_MARKERS,
     ChatTurn,
     GenerateRequest,
-    LocalProvider,
     NeedsDownload,
 )
-from webmcp_agent.providers.detection import provider_from_name
 from webmcp_agent.scenarios.bench_shop import Exchange, shop_conversation
 from webmcp_agent.scenarios.errors import WrongUsage
 from webmcp_agent.scenarios.runner import ModelSettings, Told, load_model
@@ -187,10 +185,10 @@ async def model_to_measure(settings: ModelSettings, shape: str | None) -> "Trans
 
     if shape is not None:
         conversation = await shop_conversation("tags", tools_inline=False)
-        return RandomModelProvider(shape, _texts(conversation), device=settings.device)
-    provider: LocalProvider = provider_from_name(
-        settings.model, adapter=settings.adapter, device=settings.device
-    )
+        return RandomModelProvider(
+            shape, _texts(conversation), device=settings.device, quantize=settings.quantize
+        )
+    provider = settings.provider(settings.model)
     if not isinstance(provider, TransformersProvider):
         raise WrongUsage(f"{settings.model} does not run in this process, so it has no figures")
     return provider

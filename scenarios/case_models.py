@@ -7,7 +7,6 @@ import asyncio
 
 from webmcp_agent.providers.abort import AbortController, AbortSignal
 from webmcp_agent.providers.base import Disposable, LocalProvider
-from webmcp_agent.providers.detection import provider_from_name
 from webmcp_agent.scenarios.given import Given
 from webmcp_agent.scenarios.runner import ModelSettings, Told, load_model
 from webmcp_agent.scenarios.scenario import Case
@@ -40,13 +39,7 @@ class CaseModels:
             return self._loaded[name]
 
     async def _ready(self, name: str | None) -> LocalProvider:
-        settings = self._settings
-        provider = provider_from_name(
-            name,
-            adapter=settings.adapter,
-            device=settings.device,
-            constrained=settings.constrained,
-        )
+        provider = self._settings.provider(name)
         self._given.guard(provider)
         try:
             await load_model(provider, self._told, self._signal)

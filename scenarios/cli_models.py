@@ -14,6 +14,7 @@ from webmcp_agent.scenarios.cli_options import (
     Json,
     Model,
     Origins,
+    Quantize,
     Switch,
     file_to_write,
     leave,
@@ -120,6 +121,7 @@ def bench_model(
     model: Model = None,
     adapter: Adapter = None,
     device: Device = "auto",
+    quantize: Quantize = None,
     random: Annotated[
         str | None,
         typer.Option(
@@ -136,5 +138,5 @@ def bench_model(
 
     if random is not None and (model is not None or adapter is not None):
         wrong("--random makes up the whole model: leave out --model and --adapter")
-    settings = model_settings(model, adapter, device, Switch.on)
+    settings = model_settings(model, adapter, device, Switch.on, quantize=quantize)
     leave(bench_model_command, settings, random, file_to_write(out), json)

@@ -41,6 +41,13 @@ class Switch(StrEnum):
     off = "off"
 
 
+class Bits(StrEnum):
+    """In what a model's weights are kept."""
+
+    int8 = "int8"
+    int4 = "int4"
+
+
 Url = Annotated[
     str,
     typer.Argument(
@@ -61,6 +68,20 @@ Adapter = Annotated[
 ]
 Device = Annotated[
     str, typer.Option("--device", help="auto, cpu, cuda, cuda:1, mps.", metavar="NAME")
+]
+Quantize = Annotated[
+    Bits | None,
+    typer.Option(
+        "--quantize", help="The model's weights in 8 or 4 bits; needs the extra `quantize`."
+    ),
+]
+Compiled = Annotated[
+    bool,
+    typer.Option("--compile", help="Compile decoding while the model is loaded, for a GPU."),
+]
+Lookup = Annotated[
+    Switch,
+    typer.Option("--lookup", help="Let the model confirm tokens that are looked up in its prompt."),
 ]
 MaxSteps = Annotated[int | None, typer.Option("--max-steps", min=1, help="Model steps (6).")]
 Instructions = Annotated[
@@ -200,7 +221,14 @@ def page_settings(
 
 
 def model_settings(
-    model: str | None, adapter: Path | None, device: str, constrain: Switch
+    model: str | None,
+    adapter: Path | None,
+    device: str,
+    constrain: Switch,
+    *,
+    quantize: Bits | None = None,
+    compiled: bool = False,
+    lookup: Switch = Switch.on,
 ) -> "ModelSettings":
     """What the options say of the model."""
     from webmcp_agent.scenarios.runner import ModelSettings
@@ -208,7 +236,13 @@ def model_settings(
     if adapter is not None and not (adapter / "adapter_config.json").is_file():
         wrong(f"--adapter {adapter}: there is no adapter_config.json in it")
     return ModelSettings(
-        model=model, adapter=adapter, device=device, constrained=constrain is Switch.on
+        model=model,
+        adapter=adapter,
+        device=device,
+        constrained=constrain is Switch.on,
+        quantize=None if quantize is None else quantize.value,
+        compiled=compiled,
+        prompt_lookup=lookup is Switch.on,
     )
 
 

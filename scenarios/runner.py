@@ -33,6 +33,7 @@ from webmcp_agent.providers.base import (
 )
 from webmcp_agent.providers.detection import provider_from_name
 from webmcp_agent.providers.errors import ModelUnavailable
+from webmcp_agent.providers.quantization import Quantize
 from webmcp_agent.scenarios.film import Film, FilmSettings
 from webmcp_agent.scenarios.given import Given
 from webmcp_agent.scenarios.offered import Listing, Start, WatchedTools
@@ -88,6 +89,23 @@ class ModelSettings:
     adapter: Path | None = None
     device: str = "auto"
     constrained: bool = True
+    quantize: Quantize | None = None
+    compiled: bool = False
+    prompt_lookup: bool = True
+
+    def provider(self, model: str | None) -> LocalProvider:
+        """A provider of the model of that name, run in this way; not loaded.
+
+        Raises `ModelUnavailable` for a name that means nothing."""
+        return provider_from_name(
+            model,
+            adapter=self.adapter,
+            device=self.device,
+            constrained=self.constrained,
+            quantize=self.quantize,
+            compiled=self.compiled,
+            prompt_lookup=self.prompt_lookup,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,12 +334,7 @@ async def open_session(
     approve: Approver | None = None,
 ) -> AsyncGenerator[Session]:
     """A page and a ready model. The model loads while the browser starts; both are freed."""
-    provider = provider_from_name(
-        settings.model.model,
-        adapter=settings.model.adapter,
-        device=settings.model.device,
-        constrained=settings.model.constrained,
-    )
+    provider = settings.model.provider(settings.model.model)
     settings.page.given.guard(provider)
     own = AbortController()
     loading = asyncio.create_task(
