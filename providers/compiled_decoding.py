@@ -46,6 +46,9 @@ class CompiledDecoder:
         transformers: Any = import_module("transformers")
         self._model = model
         self._cache_name = cache_name
+        self.behind: Callable[[Sequence[int], int, torch.Tensor], None] | None = None
+        """Hears the tokens that were fed, the position behind them, and the rows, which it may
+        change: for who leads the model, since hooks have no place in a compiled step."""
         self._keeps = keeps
         self._device: torch.device = model.get_input_embeddings().weight.device
         # Filled-up tokens behind the window are written as well, and then forgotten.
@@ -105,6 +108,8 @@ class CompiledDecoder:
             rows = (logits[:count] if compiled else logits)[-last:].clone()
             if len(ids) > count:
                 self._cache.crop(count - len(ids))
+        if self.behind is not None:
+            self.behind(tokens, position + count, rows)
         return rows
 
     def _pass(self, ids: "torch.Tensor", positions: "torch.Tensor", keep: int) -> "torch.Tensor":

@@ -168,13 +168,20 @@ class RandomModelProvider(TransformersProvider):
         device: str = "auto",
         dtype: str = "auto",
         quantize: Quantize | None = None,
+        compiled: bool = False,
     ) -> None:
         """`shape` is one of `SHAPES`; the tokenizer learns its words from `texts`.
 
         Raises `ModelUnavailable` for an unknown shape."""
         if shape not in SHAPES:
             raise ModelUnavailable(f"there is no shape {shape!r}; there are: {', '.join(SHAPES)}")
-        super().__init__(model=f"random:{shape}", device=device, dtype=dtype, quantize=quantize)
+        super().__init__(
+            model=f"random:{shape}",
+            device=device,
+            dtype=dtype,
+            quantize=quantize,
+            compiled=compiled,
+        )
         self._fields = SHAPES[shape]
         self._texts = tuple(texts)
 

@@ -56,11 +56,17 @@ class Rehearsal:
         self._prompt_tokens = 0
         self._read: dict[int, int] = {}
         self._end = 0
+        self.can_look_up = self._engine.looks_up
+        """Whether the model can confirm looked-up tokens, and was to."""
+        if self._engine.compiled is not None:
+            self._engine.compiled.behind = self._raise
         self._hook = self._engine.model.register_forward_hook(self._behind, with_kwargs=True)
 
     def end(self) -> None:
         """Leave the model to itself again."""
         self._hook.remove()
+        if self._engine.compiled is not None:
+            self._engine.compiled.behind = None
 
     def lead(self, request: GenerateRequest, text: str) -> int:
         """From now on the reply to `request` is `text`; returns the prompt's length in tokens."""
@@ -79,6 +85,17 @@ class Rehearsal:
             yield
         finally:
             self._engine.cache = kept
+            if self._engine.compiled is not None:
+                kept.drop()  # there is one cache of a fixed size, and it has been used
+
+    @contextmanager
+    def looking_up(self, *, on: bool) -> Generator[None]:
+        """While inside, the model confirms looked-up tokens, where it can, or does not."""
+        before, self._engine.looks_up = self._engine.looks_up, on and self.can_look_up
+        try:
+            yield
+        finally:
+            self._engine.looks_up = before
 
     def generate(self, request: GenerateRequest, text: str, check: Callable[[], None]) -> Bare:
         """Write `text` with the library's `generate`, greedy, with a cache of its own; blocks.
@@ -149,21 +166,23 @@ class Rehearsal:
 
     def _behind(self, _: Any, __: Any, given: dict[str, Any], output: Any) -> None:
         """Behind the last layer: raise the token that goes on with the text, or the end."""
-        logits: torch.Tensor = output.logits
         ids: Any = given["input_ids"][0]
         mask: Any = given.get("attention_mask")
         # `generate` gives no mask that hides nothing, and begins with an empty cache.
         end = self._end + int(ids.shape[-1]) if mask is None else int(mask.shape[-1])
         self._end = end
         # Of the prompt nothing is needed, and copying it from a GPU would cost time.
-        behind_prompt = max(0, end - self._prompt_tokens)
-        if behind_prompt:
-            fresh: list[int] = ids[-behind_prompt:].tolist()
-            self._read.update(zip(range(end - len(fresh), end), fresh, strict=True))
+        fed = min(int(ids.shape[-1]), max(0, end - self._prompt_tokens))
+        self._raise(ids[-fed:].tolist() if fed else [], end, output.logits[0])
+
+    def _raise(self, fed: Sequence[int], end: int, rows: "torch.Tensor") -> None:
+        """Raise what goes on behind each of the tokens that were fed last, up to `end`."""
+        fed = fed[max(0, len(fed) - max(0, end - self._prompt_tokens)) :]
+        self._read.update(zip(range(end - len(fed), end), fed, strict=True))
         written = [self._read[at] for at in range(self._prompt_tokens, end)]
         # One row, or where looked-up tokens are checked one behind each of them.
-        for row in range(min(int(logits.shape[1]), len(written) + 1)):
-            logits[0, -1 - row, self._next(written[: len(written) - row])] += LEAD
+        for row in range(min(int(rows.shape[0]), len(written) + 1)):
+            rows[-1 - row, self._next(written[: len(written) - row])] += LEAD
 
     def _next(self, written: Sequence[int]) -> int:
         """The token that goes on with the text behind what was written, or the end."""

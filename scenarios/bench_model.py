@@ -1,14 +1,14 @@
 """Figures of a model: loading, prompts, decoding, and what reuse and constraints cost or save.
 
 A conversation of six steps is written in several ways: with the cache of the step before, from an
-empty cache (the first token only), freely, held to the tools' schemas, and by the library's own
-`generate`. The replies are given and the model is led to them, so that all ways write the same
-tokens: what is compared is the work, not the words. Nothing here passes or fails.
+empty cache (the first token only), freely, held to the tools' schemas, so with looked-up tokens,
+and by the library's own `generate`. Other switches of decoding are in `bench_switches.py`. The
+replies are given and the model is led to them, so that all ways write the same tokens: what is
+compared is the work, not the words. Nothing here passes or fails.
 """
 
 import asyncio
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -21,14 +21,14 @@ from pydantic import JsonValue
 from webmcp_agent.browser.tools import JsonObject
 from webmcp_agent.providers.abort import AbortSignal
 from webmcp_agent.providers.base import (
-    REASONING_MARKERS,
     ChatTurn,
     GenerateRequest,
     NeedsDownload,
 )
 from webmcp_agent.scenarios.bench_shop import Exchange, shop_conversation
-from webmcp_agent.scenarios.errors import WrongUsage
-from webmcp_agent.scenarios.runner import ModelSettings, Told, load_model
+from webmcp_agent.scenarios.bench_switches import SwitchFigure
+from webmcp_agent.scenarios.bench_writing import Timed, write_reply
+from webmcp_agent.scenarios.runner import Told, load_model
 
 if TYPE_CHECKING:
     from webmcp_agent.providers.huggingface import TransformersProvider
@@ -42,24 +42,6 @@ _WARM_UP = Exchange(
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
-    """One reply and how long it took, in ms."""
-
-    prompt_tokens: int
-    cached_tokens: int
-    tokens: int
-    first_ms: float
-    """Up to the first token."""
-    rest_ms: float
-    """From there to the end of the reply."""
-
-    @property
-    def per_token_ms(self) -> float:
-        """A token after the first; the one that ends the reply takes the first one's place."""
-        return self.rest_ms / self.tokens
-
-
-@dataclass(frozen=True, slots=True)
 class ModelStep:
     """One step of the conversation, written in each way."""
 
@@ -70,6 +52,8 @@ class ModelStep:
     free: Timed
     """Not held to a schema, like the opening, but with the prompt read before."""
     constrained: Timed
+    looked_up: Timed | None
+    """As the constrained one, with looked-up tokens; None where the cache cannot take them."""
     bare_per_token_ms: float
     """A token of the library's own `generate`."""
     led: bool
@@ -87,6 +71,9 @@ class ModelStep:
                 "first_token_without_reuse": round(self.fresh_first_ms, 2),
                 "per_token": round(self.free.per_token_ms, 3),
                 "constrained_per_token": round(self.constrained.per_token_ms, 3),
+                "looked_up_per_token": (
+                    None if self.looked_up is None else round(self.looked_up.per_token_ms, 3)
+                ),
                 "generate_per_token": round(self.bare_per_token_ms, 3),
             },
         }
@@ -108,6 +95,20 @@ class ModelFigures:
     """Read for each token."""
     memory_bytes_per_s: float
     """Of a large copy on the device."""
+    switches: tuple[SwitchFigure, ...] = ()
+
+    @property
+    def held_ms(self) -> float:
+        """All replies that were held to schemas, behind their first tokens."""
+        return sum(step.constrained.rest_ms for step in self.steps)
+
+    @property
+    def lookup(self) -> SwitchFigure:
+        """What looked-up tokens save of it."""
+        looked_up = [step.looked_up.rest_ms for step in self.steps if step.looked_up is not None]
+        if len(looked_up) < len(self.steps):
+            return SwitchFigure("prompt_lookup", skipped="its cache cannot forget what was wrong")
+        return SwitchFigure("prompt_lookup", per_token=sum(looked_up) / self.held_ms)
 
     @property
     def ttft_reuse(self) -> float:
@@ -154,6 +155,7 @@ class ModelFigures:
                 "prefill": round(self.prefill_per_s, 1),
                 "decode": round(self.decode_per_s, 1),
             },
+            "switches": {each.name: each.to_json() for each in (self.lookup, *self.switches)},
             "device": self.device,
             "model": self.model,
         }
@@ -174,32 +176,6 @@ class ModelFigures:
             "python": f"{python_version()} on {machine()}",
             "versions": versions,
         }
-
-
-async def model_to_measure(settings: ModelSettings, shape: str | None) -> "TransformersProvider":
-    """The provider that is meant, not loaded: a model, or random weights in a known shape.
-
-    Raises `WrongUsage` for one that does not run in this process, and `ModelUnavailable`."""
-    from webmcp_agent.providers.huggingface import TransformersProvider
-    from webmcp_agent.providers.random_model import RandomModelProvider
-
-    if shape is not None:
-        conversation = await shop_conversation("tags", tools_inline=False)
-        return RandomModelProvider(
-            shape, _texts(conversation), device=settings.device, quantize=settings.quantize
-        )
-    provider = settings.provider(settings.model)
-    if not isinstance(provider, TransformersProvider):
-        raise WrongUsage(f"{settings.model} does not run in this process, so it has no figures")
-    return provider
-
-
-def _texts(conversation: Sequence[Exchange]) -> list[str]:
-    """All that a model reads and writes in a conversation."""
-    last = conversation[-1]
-    tools = [f"{tool.name} {tool.description} {tool.parameters}" for tool in last.request.tools]
-    turns = [turn.content for turn in last.request.messages]
-    return [last.request.system, *tools, *turns, last.reply]
 
 
 async def measure_model(
@@ -225,11 +201,12 @@ async def measure_model(
     try:
         measured = _Measured(provider, rehearsal, signal)
         told.say("warming up")
-        await measured.step(_WARM_UP)
         steps: list[ModelStep] = []
-        for number, exchange in enumerate(conversation, 1):
-            told.say(f"step {number} of {len(conversation)}")
-            steps.append(await measured.step(exchange))
+        with rehearsal.looking_up(on=False):
+            await measured.step(_WARM_UP)
+            for number, exchange in enumerate(conversation, 1):
+                told.say(f"step {number} of {len(conversation)}")
+                steps.append(await measured.step(exchange))
         told.say("measuring the memory")
         memory = await asyncio.to_thread(rehearsal.memory_bytes_per_s)
         return ModelFigures(
@@ -260,44 +237,30 @@ class _Measured:
         products anew for each. That is the opening, so the others are measured alike. The held one
         comes last of ours and leaves in the cache what a run leaves there, for the step after."""
         request = replace(exchange.request, constraints=None, signal=self.signal)
-        opening, _ = await self._reply(request, exchange.reply)
-        free, free_text = await self._reply(request, exchange.reply)
-        held, held_text = await self._reply(
-            replace(request, constraints=exchange.request.constraints), exchange.reply
-        )
+        opening, _ = await self._write(request, exchange.reply)
+        free, free_text = await self._write(request, exchange.reply)
+        constrained = replace(request, constraints=exchange.request.constraints)
+        looked_up: Timed | None = None
+        looked_text = exchange.reply
+        if self.rehearsal.can_look_up:
+            with self.rehearsal.looking_up(on=True):
+                # Drafts have shapes of their own, which somebody comes first at as well.
+                await self._write(constrained, exchange.reply)
+                looked_up, looked_text = await self._write(constrained, exchange.reply)
+        held, held_text = await self._write(constrained, exchange.reply)
         bare = await asyncio.to_thread(
             self.rehearsal.generate, request, exchange.reply, self.signal.throw_if_aborted
         )
         with self.rehearsal.nothing_kept():
             most, self.provider.max_new_tokens = self.provider.max_new_tokens, 1
             try:
-                fresh, _ = await self._reply(request, exchange.reply)
+                fresh, _ = await self._write(request, exchange.reply)
             finally:
                 self.provider.max_new_tokens = most
-        led = free_text == held_text == exchange.reply and bare.tokens == free.tokens
+        texts = {free_text, held_text, looked_text}
+        led = texts == {exchange.reply} and bare.tokens == free.tokens
         bare_ms = bare.rest_ms / bare.tokens
-        return ModelStep(opening, fresh.first_ms, free, held, bare_ms, led)
+        return ModelStep(opening, fresh.first_ms, free, held, looked_up, bare_ms, led)
 
-    async def _reply(self, request: GenerateRequest, text: str) -> tuple[Timed, str]:
-        self.rehearsal.lead(request, text)
-        first: list[float] = []
-
-        def on_token(piece: str) -> None:
-            # Where a template opens reasoning, its marker is told before anything was computed.
-            if not first and piece != REASONING_MARKERS[0]:
-                first.append(time.perf_counter())
-
-        began = time.perf_counter()
-        result = await self.provider.generate(replace(request, on_token=on_token))
-        ended = time.perf_counter()
-        usage = result.usage
-        assert usage is not None
-        [came] = first or [ended]
-        timed = Timed(
-            prompt_tokens=usage.prompt_tokens,
-            cached_tokens=usage.cached_tokens,
-            tokens=max(1, usage.completion_tokens),
-            first_ms=(came - began) * 1000,
-            rest_ms=(ended - came) * 1000,
-        )
-        return timed, result.text
+    async def _write(self, request: GenerateRequest, text: str) -> tuple[Timed, str]:
+        return await write_reply(self.provider, self.rehearsal, request, text)

@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.text import Text
 
 from webmcp_agent.browser.tools import JsonObject
 from webmcp_agent.scenarios.bench import PageFigures, measure_page
-from webmcp_agent.scenarios.bench_model import ModelFigures, measure_model, model_to_measure
+from webmcp_agent.scenarios.bench_model import ModelFigures, measure_model
+from webmcp_agent.scenarios.bench_switches import measure_switches
+from webmcp_agent.scenarios.bench_writing import model_to_measure
 from webmcp_agent.scenarios.console import (
     Progress,
     printable,
@@ -48,7 +51,13 @@ async def bench_model_command(
     progress = Progress(progress_console())
     provider = await model_to_measure(settings, shape)
     try:
-        figures = await measure_model(provider, progress, interrupt.setup.signal)
+        signal = interrupt.setup.signal
+        figures = await measure_model(provider, progress, signal)
+        provider.dispose()
+        switches = await measure_switches(
+            settings, shape, figures.held_ms, figures.device, progress, signal
+        )
+        figures = replace(figures, switches=switches)
     finally:
         progress.done()
         provider.dispose()
@@ -108,6 +117,7 @@ def model_lines(figures: ModelFigures) -> list[str]:
         f"first token with reuse, from step 2 on: {figures.ttft_reuse:.2f} of the time without",
         f"a token of a call held to its schema: {figures.constrained_per_token:.2f} of a free one",
         f"decoding's speed to that of the library's generate: {figures.decode_vs_generate:.2f}",
+        *(each.line() for each in (figures.lookup, *figures.switches)),
     ]
     if astray:
         lines.append(f"not comparable, since a reply went astray: step {', '.join(astray)}")

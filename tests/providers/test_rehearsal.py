@@ -92,6 +92,55 @@ async def test_what_was_kept_comes_back_after_a_reply_from_an_empty_cache(
     assert cached == [0, 0, prompt - 1]
 
 
+async def test_a_led_model_writes_the_reply_with_looked_up_tokens(
+    provider: TransformersProvider,
+) -> None:
+    """The call was read before: many rows are led in one pass."""
+    read = replace(REQUEST, messages=(ChatTurn("user", f"Write {CALL} again."),))
+    rehearsal = Rehearsal(provider)
+    passes: list[int] = []
+    assert provider.loaded is not None
+
+    def count(*_: object) -> None:
+        passes.append(1)
+
+    hook = provider.loaded.engine.model.register_forward_hook(count)
+    counts: list[int] = []
+    for on in (False, True):
+        with rehearsal.looking_up(on=on):
+            rehearsal.lead(read, CALL)
+            passes.clear()
+            assert (await provider.generate(read)).text == CALL
+            counts.append(len(passes))
+    hook.remove()
+    rehearsal.end()
+    assert counts[1] < counts[0] / 2
+
+
+# torch's own compiler imports what torch has deprecated.
+@pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")
+async def test_a_compiled_model_is_led_outside_of_its_steps(
+    provider: TransformersProvider,
+) -> None:
+    assert provider.loaded is not None
+    engine = provider.loaded.engine
+    assert engine.compile_steps(provider.loaded.window, backend="eager") == ""
+    rehearsal = Rehearsal(provider)
+    for request in (REQUEST, HELD):
+        for on in (False, True):
+            with rehearsal.looking_up(on=on):
+                rehearsal.lead(request, CALL)
+                assert (await provider.generate(request)).text == CALL
+    with rehearsal.nothing_kept():
+        rehearsal.lead(REQUEST, CALL)
+        assert (await provider.generate(REQUEST)).text == CALL
+    rehearsal.lead(REQUEST, CALL)
+    assert (await provider.generate(REQUEST)).text == CALL
+    rehearsal.end()
+    assert engine.compiled is not None
+    assert engine.compiled.behind is None
+
+
 async def test_generate_stops_when_the_check_raises(provider: TransformersProvider) -> None:
     class Stopped(Exception):
         pass

@@ -3,18 +3,24 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from command_line import command, script
+from pydantic import JsonValue
 
 from webmcp_agent.agent.tool_calls import parse_tool_calls
 from webmcp_agent.agent.validation import ValidArgs, validate_args
 from webmcp_agent.browser.tools import JsonObject, PageTool
+from webmcp_agent.providers.abort import AbortController, AbortSignal
 from webmcp_agent.providers.base import CallFormat
+from webmcp_agent.providers.errors import Aborted
 from webmcp_agent.scenarios.bench import PageFigures, PageSize, measure_page, own_cost
-from webmcp_agent.scenarios.bench_model import ModelFigures, ModelStep, Timed
+from webmcp_agent.scenarios.bench_model import ModelFigures, ModelStep
 from webmcp_agent.scenarios.bench_shop import shop_conversation
+from webmcp_agent.scenarios.bench_switches import VARIANTS, SwitchFigure, measure_switches
+from webmcp_agent.scenarios.bench_writing import Timed
 from webmcp_agent.scenarios.commands import finished
 from webmcp_agent.scenarios.figures import bench_model_command, model_lines, page_lines
 from webmcp_agent.scenarios.runner import ModelSettings
@@ -95,13 +101,20 @@ def test_one_command_measures_random_weights_and_writes_one_file(
     figures: dict[str, JsonObject] = json.loads(line)
     assert code == 0
     assert "step 6 of 6" in printed.err
-    assert list(figures) == ["ratios", "tokens_per_s", "device", "model"]
+    assert list(figures) == ["ratios", "tokens_per_s", "switches", "device", "model"]
     assert set(figures["ratios"]) == {
         "ttft_reuse",
         "constrained_per_token",
         "decode_vs_generate",
     }
     assert set(figures["tokens_per_s"]) == {"prefill", "decode"}
+    switches = figures["switches"]
+    assert list(switches) == ["prompt_lookup", "compiled", "int8", "int4"]
+    assert switches["compiled"] == {"skipped": "compiling for a CPU takes minutes"}
+    assert set(switch_keys(switches["prompt_lookup"])) == {"per_token"}
+    measured = {"per_token", "load_ms"} if find_spec("bitsandbytes") else {"skipped"}
+    for bits in ("int8", "int4"):
+        assert set(switch_keys(switches[bits])) == measured
     assert (figures["device"], figures["model"]) == ("cpu", "random:tiny")
     details = json.loads(out.read_text(encoding="utf-8"))
     assert {key: details[key] for key in figures} == figures
@@ -112,11 +125,17 @@ def test_one_command_measures_random_weights_and_writes_one_file(
     assert steps[1]["cached_tokens"] >= steps[0]["prompt_tokens"]
 
 
+def switch_keys(value: JsonValue) -> list[str]:
+    assert isinstance(value, dict)
+    return list(value)
+
+
 def _step(first: float, fresh: float, free: float, held: float, bare: float) -> ModelStep:
     def timed(ms: float) -> Timed:
         return Timed(1_000, 900, 10, first, ms * 10)
 
-    return ModelStep(timed(99), fresh, timed(free), timed(held), bare, led=True)
+    looked_up = timed(held / 2) if held < 99 else None
+    return ModelStep(timed(99), fresh, timed(free), timed(held), looked_up, bare, led=True)
 
 
 def _figures(steps: Sequence[ModelStep]) -> ModelFigures:
@@ -133,10 +152,64 @@ def test_the_ratios_leave_out_steps_that_say_nothing_of_them() -> None:
     assert figures.to_json() == {
         "ratios": {"ttft_reuse": 0.25, "constrained_per_token": 0.55, "decode_vs_generate": 0.95},
         "tokens_per_s": {"prefill": 2000.0, "decode": 50.0},
+        "switches": {"prompt_lookup": {"skipped": "its cache cannot forget what was wrong"}},
         "device": "cpu",
         "model": "m",
     }
     assert figures.memory_share == 0.5
+
+
+def test_a_switch_is_compared_by_all_replies_or_its_reason_is_told() -> None:
+    figures = replace(
+        _figures([_step(1, 1, 1, 10, 1), _step(1, 1, 1, 30, 1)]),
+        switches=(
+            SwitchFigure("int8", per_token=0.604, load_ms=1234.56),
+            SwitchFigure("int4", skipped="bitsandbytes is not installed"),
+        ),
+    )
+    assert figures.held_ms == 400
+    assert figures.to_json()["switches"] == {
+        "prompt_lookup": {"per_token": 0.5},
+        "int8": {"per_token": 0.604, "load_ms": 1234.6},
+        "int4": {"skipped": "bitsandbytes is not installed"},
+    }
+    assert model_lines(figures)[-3:] == [
+        "a token with prompt_lookup: 0.50 of one without",
+        "a token with int8: 0.60 of one without",
+        "int4: not measured, bitsandbytes is not installed",
+    ]
+
+
+async def test_a_model_in_few_bits_is_not_compared_with_itself() -> None:
+    settings = ModelSettings(device="cpu", quantize="int8")
+    figures = await measure_switches(settings, "tiny", 1.0, "cpu", _Nobody(), AbortSignal())
+    reason = "the weights are in int8 already"
+    assert {each.name: each.skipped for each in figures} == dict.fromkeys(VARIANTS, reason)
+
+
+async def test_what_breaks_with_one_switch_is_told_and_the_others_go_on() -> None:
+    settings = ModelSettings(model="./no-such-model", device="cpu")
+    figures = await measure_switches(settings, None, 1.0, "cuda:0", _Nobody(), AbortSignal())
+    assert [each.name for each in figures] == list(VARIANTS)
+    assert all(each.per_token is None and each.skipped for each in figures)
+
+
+async def test_stop_ends_the_measuring_of_switches() -> None:
+    stop = AbortController()
+    stop.abort()
+    settings = ModelSettings(device="cpu")
+    with pytest.raises(Aborted):
+        await measure_switches(settings, "tiny", 1.0, "cuda:0", _Nobody(), stop.signal)
+
+
+class _Nobody:
+    """Hears what goes on, and keeps it to itself."""
+
+    def say(self, label: str) -> None:
+        return
+
+    def advance(self, fraction: float) -> None:
+        return
 
 
 def test_a_reply_that_went_astray_is_told() -> None:
