@@ -94,7 +94,7 @@ def _model_libraries() -> list[Finding]:
             )
         ]
     said = ", ".join(f"{name} {version}" for name, version in versions.items())
-    return [Finding("libraries", True, said), _gpu()]
+    return [Finding("libraries", True, said), _gpu(), _quantize()]
 
 
 def _gpu() -> Finding:
@@ -109,6 +109,17 @@ def _gpu() -> Finding:
         bool(gpus),
         "; ".join(gpus) or "none that torch can use; models run on the CPU",
         "install a CUDA build of torch" if not gpus and shutil.which("nvidia-smi") else "",
+        needed=False,
+    )
+
+
+def _quantize() -> Finding:
+    version = _version("bitsandbytes")
+    return Finding(
+        "quantize",
+        version is not None,
+        f"bitsandbytes {version}" if version else "no weights in 8 or 4 bits",
+        "" if version else 'pip install "webmcp-agent[quantize]", for --quantize',
         needed=False,
     )
 
