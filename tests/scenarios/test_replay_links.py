@@ -99,8 +99,8 @@ LINKED: list[tuple[str, JsonObject, list[JsonValue], str, list[str]]] = [
     ),
     (
         "prose within data",
-        {"id": "A-17/3"},
-        [FOUND, {"content": [{"text": "Done.\nA-17/3 is yours."}]}],
+        {"id": "Z-17/3"},
+        [FOUND, {"content": [{"text": "Done.\nZ-17/3 is yours."}]}],
         "",
         ["id ← what content[0].text of call 2 begins with (t)"],
     ),
