@@ -5,7 +5,8 @@ Blocking, and the only place that asks torch about the machine.
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -330,21 +331,28 @@ def _weights(folder: Path, placement: Placement, machine: Machine, wanted: Wante
         options |= {"device_map": "auto", "max_memory": free}
     elif placement.device_map != "cpu":
         options["device_map"] = {"": placement.device_map}
-    quiet: Any = transformers.utils.logging
-    bars = quiet.is_progress_bar_enabled()
-    quiet.disable_progress_bar()
     try:
-        with load_lock:
+        with load_lock, without_bars():
             model: Any = transformers.AutoModelForCausalLM.from_pretrained(folder, **options)
     except (OSError, ValueError, KeyError, ImportError) as exc:
         raise ModelUnavailable(f"{wanted.name} cannot be loaded: {_sentence(exc)}") from exc
-    finally:
-        if bars:
-            quiet.enable_progress_bar()
     places = {str(place) for place in getattr(model, "hf_device_map", {}).values()}
     if places & {"cpu", "disk", "meta"} and placement.device_map != "cpu":
         raise ModelUnavailable(f"{wanted.name} does not fit the GPUs whole")
     return model.eval()
+
+
+@contextmanager
+def without_bars() -> Generator[None]:
+    """While inside, the library draws no progress bars: progress is told in our own way."""
+    quiet: Any = import_module("transformers").utils.logging
+    bars = quiet.is_progress_bar_enabled()
+    quiet.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if bars:
+            quiet.enable_progress_bar()
 
 
 def _end_ids(tokenizer: Any, model: Any) -> list[int]:

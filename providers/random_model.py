@@ -208,7 +208,7 @@ class RandomModelProvider(TransformersProvider):
 
     def _weights(self, config: Any) -> tuple[Any, str]:
         """A random model in eval mode, made where it will run, and where that is."""
-        from webmcp_agent.providers.loading import this_machine
+        from webmcp_agent.providers.loading import this_machine, without_bars
         from webmcp_agent.providers.placement import place
 
         torch: Any = import_module("torch")
@@ -225,16 +225,17 @@ class RandomModelProvider(TransformersProvider):
                 config, dtype=getattr(torch, placement.dtype)
             )
         if self._quantize is not None:
-            model = model.from_pretrained(
-                None,
-                config=config,
-                state_dict=model.state_dict(),
-                dtype=getattr(torch, placement.dtype),
-                device_map={"": placement.device_map},
-                quantization_config=quantization(
-                    self._quantize, placement.device_map, placement.dtype
-                ),
-            )
+            with without_bars():
+                model = model.from_pretrained(
+                    None,
+                    config=config,
+                    state_dict=model.state_dict(),
+                    dtype=getattr(torch, placement.dtype),
+                    device_map={"": placement.device_map},
+                    quantization_config=quantization(
+                        self._quantize, placement.device_map, placement.dtype
+                    ),
+                )
         return model.eval(), placement.text
 
 
