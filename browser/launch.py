@@ -4,8 +4,8 @@ Playwright leaves signals to us (`handle_sigint=False`): an interrupt ends the t
 browser, and the browser is closed in order on the way out.
 """
 
+import asyncio
 import os
-import re
 import shutil
 import sys
 from collections.abc import AsyncGenerator, Callable
@@ -26,10 +26,12 @@ from playwright.async_api import (
     async_playwright,
 )
 
+from webmcp_agent.browser.attach import ATTACH_LIMIT_MS, WHY_SILENT, attach
 from webmcp_agent.browser.bridge import script
 from webmcp_agent.browser.errors import NoBrowser, PageUnreachable
 from webmcp_agent.browser.page_tools import PageTools
 from webmcp_agent.browser.policy import Policy
+from webmcp_agent.browser.reasons import first_line, reason, start_trouble
 
 FEATURES = "WebMCP,WebMCPTesting,DevToolsWebMCPSupport"
 """Today's flag, and the two that older builds want."""
@@ -121,24 +123,6 @@ _WINDOWS = {
     "msedge-dev": "Microsoft/Edge Dev/Application/msedge.exe",
 }
 
-_REASONS = {
-    "ERR_CONNECTION_REFUSED": "nothing answers there",
-    "ERR_CONNECTION_RESET": "the connection was cut",
-    "ERR_EMPTY_RESPONSE": "the server sent nothing",
-    "ERR_NAME_NOT_RESOLVED": "there is no such host",
-    "ERR_INTERNET_DISCONNECTED": "there is no network",
-    "ERR_ADDRESS_UNREACHABLE": "the host cannot be reached",
-    "ERR_CONNECTION_TIMED_OUT": "the host does not answer",
-    "ERR_TIMED_OUT": "the host does not answer",
-    "ERR_FILE_NOT_FOUND": "there is no such file",
-    "ERR_ACCESS_DENIED": "it may not be read",
-    "ERR_TOO_MANY_REDIRECTS": "it redirects for ever",
-    "ERR_UNSAFE_PORT": "the browser refuses this port",
-    "ERR_INVALID_URL": "this is no valid address",
-    "ERR_ABORTED": "it is no page (a download, or no content)",
-    "ERR_HTTP_RESPONSE_CODE_FAILURE": "the server refused without a page",
-}
-
 _attached: WeakSet[Browser] = WeakSet()
 """Browsers that belong to somebody else: their pages share the person's own profile."""
 
@@ -221,23 +205,21 @@ async def open_chromium(
     headed: bool = False,
     cdp: str | None = None,
     slow_mo_ms: float = 0,
+    attach_limit_ms: int = ATTACH_LIMIT_MS,
 ) -> AsyncGenerator[Browser]:
     """A Chromium with WebMCP on, closed at the end; with `cdp` one that runs already, left running.
 
     `browser` is a path or a channel, as for `find_chromium`; `cdp` the address of its debugging
     port, such as `http://127.0.0.1:9222`. An attached browser has the flags it was started with.
     `slow_mo_ms`: a pause after each thing that Playwright does, so that people can follow.
+    `attach_limit_ms`: how long all tabs of a running browser together may take to answer.
 
     Raises: `NoBrowser`, with what to do about it."""
     async with async_playwright() as playwright:
         if cdp is not None:
-            try:
-                running = await playwright.chromium.connect_over_cdp(cdp, slow_mo=slow_mo_ms)
-            except Error as exc:
-                raise NoBrowser(
-                    f"No browser answers at {cdp}: {_first_line(exc)}. Start one with "
-                    f"--remote-debugging-port and --enable-features={FEATURES}."
-                ) from exc
+            running = await attach(
+                playwright, cdp, FEATURES, slow_mo_ms=slow_mo_ms, limit_ms=attach_limit_ms
+            )
             _attached.add(running)
         else:
             running = await _launch(playwright, browser, headed, slow_mo_ms)
@@ -274,7 +256,7 @@ async def _launch(
         except Error as exc:
             if sandbox and "sandbox" in exc.message:
                 continue
-            raise NoBrowser(f"{path} did not start: {_start_trouble(exc, headed)}") from exc
+            raise NoBrowser(f"{path} did not start: {start_trouble(exc, headed)}") from exc
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -287,6 +269,7 @@ async def open_page(
     call_timeout_ms: int = 30_000,
     settle_ms: int = 3_000,
     load_timeout_ms: int = 30_000,
+    tab_limit_ms: int = 10_000,
     legacy: bool = True,
     downloads: Path | None = None,
     file_name: Callable[[str], str] = str,
@@ -303,7 +286,8 @@ async def open_page(
     main frame stays on the origin of the page that comes, and on those of the policy.
 
     A tab of an attached browser that shows `url` already is driven as it is: not loaded again, and
-    not closed at the end. Where several do, it is the newest.
+    not closed at the end. Where several do, it is the newest. `tab_limit_ms`: how long it may take
+    to answer.
 
     Raises: `PageUnreachable`; `NoBrowser` when the browser is gone."""
     if urlsplit(url).scheme not in {"http", "https", "file"}:
@@ -325,19 +309,27 @@ async def open_page(
         try:
             page = tab or await opened()
         except Error as exc:
-            raise NoBrowser(f"The browser is gone: {_first_line(exc)}.") from exc
-        tools = await stack.enter_async_context(
-            PageTools(
-                page,
-                policy=policy,
-                call_timeout_ms=call_timeout_ms,
-                settle_ms=settle_ms,
-                downloads=downloads,
-                file_name=file_name,
-                opener=opened,
-                pause_ms=pause_ms,
-            )
+            raise NoBrowser(f"The browser is gone: {first_line(exc)}.") from exc
+        watching = PageTools(
+            page,
+            policy=policy,
+            call_timeout_ms=call_timeout_ms,
+            settle_ms=settle_ms,
+            downloads=downloads,
+            file_name=file_name,
+            opener=opened,
+            pause_ms=pause_ms,
         )
+        try:
+            async with asyncio.timeout(tab_limit_ms / 1000):
+                tools = await stack.enter_async_context(watching)
+                if tab is not None:
+                    # A promise: a tab that a debugger stopped answers everything else.
+                    await page.evaluate("Promise.resolve(0)")
+        except TimeoutError as exc:
+            raise PageUnreachable(
+                url, f"its tab does not answer. {WHY_SILENT} Reload it or close it, and try again"
+            ) from exc
         if tab is None:
             await _goto(page, url, load_timeout_ms)
         tools.stay_here(url)
@@ -365,7 +357,7 @@ async def _context(
             viewport=viewport or {"width": 1280, "height": 720},
         )
     except Error as exc:
-        raise NoBrowser(f"The browser is gone: {_first_line(exc)}.") from exc
+        raise NoBrowser(f"The browser is gone: {first_line(exc)}.") from exc
     stack.push_async_callback(context.close)
     return context
 
@@ -381,37 +373,8 @@ async def _goto(page: Page, url: str, limit_ms: int) -> None:
     except PlaywrightTimeout as exc:
         raise PageUnreachable(url, f"it did not come within {limit_ms / 1000:g} s") from exc
     except Error as exc:
-        raise PageUnreachable(url, _reason(exc)) from exc
+        raise PageUnreachable(url, reason(exc)) from exc
     if response is not None and response.status >= HTTPStatus.BAD_REQUEST:
         raise PageUnreachable(
             url, f"the server answered {response.status} {response.status_text}".rstrip()
         )
-
-
-def _reason(error: Error) -> str:
-    line = _first_line(error)
-    for code, reason in _REASONS.items():
-        if code in line:
-            return reason
-    if "ERR_CERT" in line or "ERR_SSL" in line:
-        return "its certificate cannot be trusted"
-    if "Download is starting" in line:
-        return _REASONS["ERR_ABORTED"]
-    return line.partition(" at http")[0]
-
-
-def _start_trouble(error: Error, headed: bool) -> str:
-    """Why a browser did not start, in its own words when it said some, and what helps."""
-    if "shared libraries" in error.message:
-        return "a system library is missing. `playwright install-deps chromium` installs them."
-    if headed and "DISPLAY" in error.message:
-        return "a window needs a display."
-    said = re.search(r"\[err\] (.+)", error.message)
-    return f"{said[1] if said else _first_line(error)}."
-
-
-def _first_line(error: Error) -> str:
-    """The first line of what Playwright says, without its method and its call log."""
-    line = (error.message.strip().splitlines() or ["no reason was given"])[0]
-    head, colon, tail = line.partition(": ")
-    return (tail if colon and "." in head and " " not in head else line).rstrip(".")

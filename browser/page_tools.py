@@ -97,7 +97,13 @@ class PageTools:
         """Calls that a dry run answered in place of the page, oldest first."""
 
     async def __aenter__(self) -> Self:
-        await self._watch([])
+        try:
+            await self._watch([])
+        except BaseException as exc:
+            # A tab may never answer, and whoever waits for it give up.
+            if self._opened is not None:
+                await self.__aexit__(type(exc), exc, exc.__traceback__)
+            raise
         return self
 
     async def _watch(self, warnings: list[str]) -> None:
