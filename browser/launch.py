@@ -28,6 +28,7 @@ from playwright.async_api import (
 
 from webmcp_agent.browser.attach import ATTACH_LIMIT_MS, WHY_SILENT, attach
 from webmcp_agent.browser.bridge import script
+from webmcp_agent.browser.closing import close, process_of
 from webmcp_agent.browser.errors import NoBrowser, PageUnreachable
 from webmcp_agent.browser.page_tools import PageTools
 from webmcp_agent.browser.policy import Policy
@@ -223,11 +224,12 @@ async def open_chromium(
             _attached.add(running)
         else:
             running = await _launch(playwright, browser, headed, slow_mo_ms)
+        process = None if cdp else await process_of(running)
         try:
             yield running
         finally:
             # For an attached browser this ends the connection only.
-            await running.close()
+            await close(running, process)
 
 
 async def _launch(

@@ -107,7 +107,7 @@ async def dropped_connection(url: str, folder: Path) -> AsyncGenerator[Scene]:
 async def frozen_page(url: str, folder: Path) -> AsyncGenerator[Scene]:
     async with (
         open_chromium() as browser,
-        open_page(browser, url, policy=YES, call_timeout_ms=3_000) as tools,
+        open_page(browser, url, policy=YES, call_timeout_ms=1_000) as tools,
     ):
         pid = await renderer_of(browser, tools.page)
 
@@ -174,7 +174,7 @@ async def test_a_page_that_freezes_is_replaced_and_goes_on(site: str, tmp_path: 
         assert at.tools.page.url == f"{site}/effects.html"
     assert late == ToolFail(
         "timeout",
-        "No answer within 3 s, and the page stayed busy, so it was closed; it may still finish. "
+        "No answer within 1 s, and the page stayed busy, so it was closed; it may still finish. "
         "It was opened again at /effects.html.",
     )
     assert listed == ["order_after_a_wait", "order_at_once", "say_hello"]
