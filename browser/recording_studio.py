@@ -216,7 +216,7 @@ class Studio:
         await drawing
         try:
             await self._pace.run(editor.close)
-        except Exception as exc:  # noqa: BLE001
+        except Exception as exc:  # noqa: BLE001  # a full disk, an encoder
             self._fails(exc)
 
     async def _direct(self, scenes: "asyncio.Queue[Scene | None]") -> None:
