@@ -36,7 +36,8 @@ class _Answer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
         assert isinstance(self.server, _Site)
-        self.server.asked.note(self.path)
+        if self.path != "/favicon.ico":  # which a browser asks for by itself, now and then
+            self.server.asked.note(self.path)
         path = parts.path
         if path.startswith("/held/"):  # comes when the test lets it
             self.server.release.wait(20)
