@@ -30,6 +30,14 @@ LARGEST = 100_000
 _NAMED = frozenset(("id", "sku", "uuid", "guid", "slug", "handle"))
 _SAYS_ID = re.compile(r"\bid\b|\bidentifier\b|\bsku\b", re.IGNORECASE)
 _SAYS_MORE = re.compile(r"\b(?:name|title|text|new)\b", re.IGNORECASE)
+_BOUNDS: dict[Kind, tuple[str, str]] = {
+    "string": ("minLength", "maxLength"),
+    "integer": ("minimum", "maximum"),
+}
+_PLAIN = frozenset(
+    "type title description default deprecated minLength maxLength minimum maximum".split()
+)
+"""Keywords of an argument that is narrowed; one that says more of itself is left as it is."""
 _ASKS = frozenset(
     "all browse check discover explore fetch find get index list locate look lookup my overview "
     "query read search seek show status view".split()
@@ -112,9 +120,15 @@ def held_to_known(
             if kind is None or not isinstance(schema, dict):
                 continue
             values = known.of(kind)
-            if values and len(values) <= MOST:
-                members[name] = _one_of(schema, kind, values)
-            elif not known.answered and isinstance(required, list) and name in required:
+            fitting = [one for one in values if _fits(one, kind, schema)]
+            if fitting and len(fitting) <= MOST:
+                members[name] = _one_of(kind, fitting)
+            elif (
+                not values
+                and not known.answered
+                and isinstance(required, list)
+                and name in required
+            ):
                 early.add(constraint.name)
         if members == properties:
             held.append(constraint)
@@ -137,7 +151,7 @@ def _can_ask(tools: Iterable[PageTool], early: set[str]) -> bool:
 
 
 def _kind_of_id(name: str, schema: JsonValue) -> Kind | None:
-    if not isinstance(schema, dict) or schema.keys() & {"enum", "const", "pattern", "examples"}:
+    if not isinstance(schema, dict) or not schema.keys() <= _PLAIN:
         return None
     said = schema.get("description")
     says = isinstance(said, str) and _SAYS_ID.search(said) and not _SAYS_MORE.search(said)
@@ -151,7 +165,16 @@ def _kind_of_id(name: str, schema: JsonValue) -> Kind | None:
             return None
 
 
-def _one_of(schema: JsonObject, kind: Kind, values: list[str]) -> JsonObject:
+def _fits(value: str, kind: Kind, schema: JsonObject) -> bool:
+    """Whether the page's schema allows it: what is offered instead must never be more."""
+    least, most = _BOUNDS[kind]
+    size = len(value) if kind == "string" else int(value)
+    low, high = schema.get(least), schema.get(most)
+    above = not isinstance(low, int | float) or size >= low
+    return above and (not isinstance(high, int | float) or size <= high)
+
+
+def _one_of(kind: Kind, values: list[str]) -> JsonObject:
     listed = [int(one) for one in values] if kind == "integer" else values
     return {"type": kind, "enum": [*dict.fromkeys(listed)]}
 

@@ -114,6 +114,7 @@ def test_a_tool_is_not_held_back_when_that_helps_nobody(tools: list[PageTool], s
     [
         {"type": "string", "enum": ["a", "b"]},
         {"type": "string", "pattern": "^x"},
+        {"type": "string", "format": "uuid"},
         {"type": ["string", "null"]},
         {"type": "array", "items": {"type": "string"}},
         {"type": "string", "description": "Name or id of the product"},
@@ -124,6 +125,21 @@ def test_what_says_more_of_itself_is_left_as_it_is(schema: JsonObject) -> None:
     one = tool("open_product", {name: schema}, name)
     turns = [user("open m_1"), result('{"id": "m_1"}')]
     assert held([SEARCH, one], *turns)["open_product"] == constraint_of(one, "").schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "known"),
+    [
+        ({"type": "integer", "minimum": 10, "maximum": 99}, [17]),
+        ({"type": "integer", "maximum": 3}, None),
+        ({"type": "string", "minLength": 3}, ["400"]),
+        ({"type": "string", "maxLength": 2}, ["4", "17"]),
+    ],
+)
+def test_no_id_is_offered_that_the_page_would_refuse(schema: JsonObject, known: object) -> None:
+    one = tool("open_product", {"id": schema}, "id")
+    turns = [user("open it"), result('[{"id": 4}, {"id": 17}, {"id": 400}]')]
+    assert ids([SEARCH, one], *turns) == known
 
 
 def test_a_description_makes_an_id_of_any_name() -> None:
@@ -146,6 +162,8 @@ def test_narrowed_constraints_do_not_pass_for_the_pages_own() -> None:
 def test_more_ids_than_a_grammar_should_list_narrow_nothing() -> None:
     many = json.dumps([{"id": f"m_{number}"} for number in range(MOST + 1)])
     assert ids([SEARCH, OPEN], user("open"), result(many)) is None
+    said = " ".join(f"m_{number}" for number in range(MOST + 1))
+    assert [*held([SEARCH, OPEN], user(said))] == ["search", "open_product"]
 
 
 @given(st.text(), st.text(), st.text())
