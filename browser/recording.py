@@ -103,7 +103,9 @@ class Recording:
         """Why the film ended early, or lacks something."""
         self.abandoned = False
         """Whether what was not drawn yet stays out of the film."""
-        self.moments: asyncio.Queue[Moment | None] = asyncio.Queue()
+        self._maker: Maker | None = None
+        self._untold: list[Moment | Finish] = []
+        """What there was no maker for yet."""
         self._page = page
         self._screencast = screencast
         self._options = options
@@ -147,6 +149,13 @@ class Recording:
         self._rest()
         self._put(replace(end, headline=mask(end.headline), calls=calls, facts=facts))
 
+    def made_by(self, maker: Maker) -> None:
+        """Who makes the film: it is told at once what there is, so that a kill loses none of it."""
+        self._maker = maker
+        for each in self._untold:
+            self._tell(each)
+        self._untold = []
+
     def has_begun(self, begun: Begun) -> None:
         """There is something of the film."""
         self.path = begun.path
@@ -155,7 +164,7 @@ class Recording:
         """Nothing more will be told."""
         self._rest()
         self._after(None)
-        self.moments.put_nowait(None)
+        self._tell(Finish(self.keep, self.abandoned))
 
     def _rest_if_painted(self) -> None:
         """`_rest`, but a page that was not painted since the call gets more time, a few times."""
@@ -193,7 +202,13 @@ class Recording:
         self._screencast.follow()
         address = self._options.mask(short_address(self._page().url))
         pictures = tuple(self._screencast.take())
-        self.moments.put_nowait(Moment(what, self._screencast.now_ms(), pictures, address))
+        self._tell(Moment(what, self._screencast.now_ms(), pictures, address))
+
+    def _tell(self, each: "Moment | Finish") -> None:
+        if self._maker is None:
+            self._untold.append(each)
+        else:
+            self._maker.tell(each, last=isinstance(each, Finish))
 
 
 @asynccontextmanager
@@ -254,21 +269,12 @@ async def _make(recording: Recording, order: Order, browser: Browser | None) -> 
             if browser is not None:
                 canvas = await stack.enter_async_context(Canvas(order.look, browser))
             maker = await stack.enter_async_context(Maker(order, canvas))
-            telling = asyncio.create_task(_tell(recording, maker))
-            try:
-                left = await maker.until_left(recording.has_begun)
-            finally:
-                telling.cancel()
+            recording.made_by(maker)
+            left = await maker.until_left(recording.has_begun)
         recording.path, recording.trouble = left.path, left.trouble
     except Exception as exc:  # noqa: BLE001  # whatever it is: the run goes on
         logger.debug("the film ends here: %s", exc)
         recording.trouble = str(exc) or type(exc).__name__
-
-
-async def _tell(recording: Recording, maker: Maker) -> None:
-    while (moment := await recording.moments.get()) is not None:
-        maker.tell(moment)
-    maker.tell(Finish(recording.keep, recording.abandoned), last=True)
 
 
 async def _start_trace(page: Callable[[], Page]) -> BrowserContext | None:
