@@ -11,6 +11,8 @@ import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import quote
+from urllib.request import Request, urlopen
 
 from playwright.async_api import Browser, Page
 
@@ -115,7 +117,7 @@ def kill(pid: int) -> None:
 
 @asynccontextmanager
 async def started_chromium(folder: Path, *addresses: str) -> AsyncGenerator[int]:
-    """A Chromium that somebody else started, showing `addresses`; its debugging port."""
+    """A Chromium that somebody else started, a tab for each of `addresses`; its debugging port."""
     executable = find_chromium()
     assert executable is not None
     with socket.socket() as free:
@@ -124,18 +126,26 @@ async def started_chromium(folder: Path, *addresses: str) -> AsyncGenerator[int]
     running = await asyncio.create_subprocess_exec(
         executable, "--headless", "--no-sandbox", f"--remote-debugging-port={port}",
         "--enable-features=WebMCP", "--no-first-run", f"--user-data-dir={folder}",
-        *addresses, stderr=asyncio.subprocess.PIPE,
+        *addresses[:1], stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     try:
         assert running.stderr is not None
         async with asyncio.timeout(START_LIMIT_S):
-            while b"DevTools listening" not in await running.stderr.readline():
-                pass
+            while b"DevTools listening" not in (line := await running.stderr.readline()):
+                assert line, "Chromium ended"
+        for address in addresses[1:]:
+            await asyncio.to_thread(_open_tab, port, address)
         yield port
     finally:
         if running.returncode is None:
             running.terminate()
         await running.wait()
+
+
+def _open_tab(port: int, address: str) -> None:
+    request = Request(f"http://127.0.0.1:{port}/json/new?{quote(address)}", method="PUT")
+    with urlopen(request) as answer:
+        answer.read()
 
 
 @asynccontextmanager
