@@ -12,8 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pydantic import JsonValue
-
 from webmcp_agent.agent.words import spaced
 from webmcp_agent.browser.tools import JsonObject, PageTool
 from webmcp_agent.providers.base import ChatTurn, ToolConstraint
@@ -24,6 +22,8 @@ MOST = 300
 """Ids that a grammar lists; with more of them the argument is left free."""
 LONGEST = 120
 """Characters of an id."""
+DEEPEST = 8
+"""Levels of an argument that are looked through."""
 LARGEST = 100_000
 """Characters of the conversation that are read, the newest first."""
 
@@ -109,36 +109,55 @@ def held_to_known(
     held: list[ToolConstraint] = []
     early: set[str] = set()
     for constraint in constraints:
-        properties = constraint.schema.get("properties")
-        if not isinstance(properties, dict):
-            held.append(constraint)
-            continue
-        required = constraint.schema.get("required")
-        members = dict(properties)
-        for name, schema in properties.items():
-            kind = _kind_of_id(name, schema)
-            if kind is None or not isinstance(schema, dict):
-                continue
-            values = known.of(kind)
-            fitting = [one for one in values if _fits(one, kind, schema)]
-            if fitting and len(fitting) <= MOST:
-                members[name] = _one_of(kind, fitting)
-            elif (
-                not values
-                and not known.answered
-                and isinstance(required, list)
-                and name in required
-            ):
-                early.add(constraint.name)
-        if members == properties:
+        schema, lacks = _narrowed("", constraint.schema, known)
+        if lacks and not known.answered:
+            early.add(constraint.name)
+        if schema is constraint.schema:
             held.append(constraint)
         else:
             # The fingerprint stands for the page's schema, not for this one.
-            narrowed = constraint.schema | {"properties": members}
-            held.append(replace(constraint, schema=narrowed, fingerprint=""))
+            held.append(replace(constraint, schema=schema, fingerprint=""))
     if early and not known.speaks_of_ids and _can_ask(tools, early):
         return tuple(one for one in held if one.name not in early)
     return tuple(held)
+
+
+def _narrowed(
+    name: str, schema: JsonObject, known: KnownIds, needed: bool = True, depth: int = 0
+) -> tuple[JsonObject, bool]:
+    """The schema of an argument with its ids narrowed; whether one that it needs is not known.
+
+    The very schema when nothing is narrowed. `needed`: no call can do without the argument."""
+    if (kind := _kind_of_id(name, schema)) is not None:
+        values = known.of(kind)
+        fitting = [one for one in values if _fits(one, kind, schema)]
+        if fitting and len(fitting) <= MOST:
+            return _one_of(kind, fitting), False
+        return schema, needed and not values
+    if depth > DEEPEST:
+        return schema, False
+    lacks = False
+    if isinstance(properties := schema.get("properties"), dict):
+        required = schema.get("required")
+        always = required if isinstance(required, list) else ()
+        members: JsonObject = {}
+        for key, member in properties.items():
+            if not isinstance(member, dict):
+                continue
+            held, lack = _narrowed(key, member, known, needed and key in always, depth + 1)
+            lacks = lacks or lack
+            if held is not member:
+                members[key] = held
+        if members:
+            schema = schema | {"properties": properties | members}
+    if isinstance(items := schema.get("items"), dict):
+        least = schema.get("minItems")
+        filled = isinstance(least, int) and least > 0
+        held, lack = _narrowed(name.removesuffix("s"), items, known, needed and filled, depth + 1)
+        lacks = lacks or lack
+        if held is not items:
+            schema = schema | {"items": held}
+    return schema, lacks
 
 
 def _can_ask(tools: Iterable[PageTool], early: set[str]) -> bool:
@@ -150,8 +169,8 @@ def _can_ask(tools: Iterable[PageTool], early: set[str]) -> bool:
     )
 
 
-def _kind_of_id(name: str, schema: JsonValue) -> Kind | None:
-    if not isinstance(schema, dict) or not schema.keys() <= _PLAIN:
+def _kind_of_id(name: str, schema: JsonObject) -> Kind | None:
+    if not schema.keys() <= _PLAIN:
         return None
     said = schema.get("description")
     says = isinstance(said, str) and _SAYS_ID.search(said) and not _SAYS_MORE.search(said)

@@ -12,6 +12,7 @@ from webmcp_agent.browser.tools import ToolOk
 from webmcp_agent.providers.abort import AbortSignal
 from webmcp_agent.scenarios.curriculum import (
     BROAD,
+    CHOICES,
     NAMES,
     SHOPS,
     UNSEEN,
@@ -26,8 +27,9 @@ from webmcp_agent.scenarios.curriculum import (
 )
 from webmcp_agent.scenarios.exam import is_right
 from webmcp_agent.scenarios.phrases import data, domains, plural
+from webmcp_agent.scenarios.shop_wishes import Wish
 from webmcp_agent.scenarios.shop_world import Shop
-from webmcp_agent.scenarios.simulator import Lesson, Reply, Script, Turn
+from webmcp_agent.scenarios.simulator import Lesson, Record, Reply, Script, Turn
 from webmcp_agent.scenarios.vocabulary import Draw, Style, styled, with_articles
 
 FEW = 120
@@ -38,7 +40,7 @@ def examples(mix: Mix, *, unseen: bool = False, count: int = FEW) -> list[Exampl
     return [example for conversation in made for example in conversation]
 
 
-@pytest.mark.parametrize("mix", [BROAD, SHOPS, NAMES, VALUES, UNSEEN])
+@pytest.mark.parametrize("mix", [BROAD, SHOPS, NAMES, VALUES, CHOICES, UNSEEN])
 def test_the_same_seed_makes_the_same_conversations(mix: Mix) -> None:
     unseen = mix is UNSEEN
     assert examples(mix, unseen=unseen, count=30) == examples(mix, unseen=unseen, count=30)
@@ -50,6 +52,7 @@ def test_every_call_is_one_that_the_page_accepts_and_every_answer_would_pass() -
         *examples(SHOPS),
         *examples(NAMES),
         *examples(VALUES),
+        *examples(CHOICES),
         *examples(UNSEEN, unseen=True),
         *examples(USUAL, unseen=True),
     ]
@@ -79,6 +82,18 @@ def test_few_lessons_are_left_out_because_loop_and_teacher_disagree() -> None:
     curriculum = Curriculum(3, SHOPS)
     assert len([*curriculum.conversations(200)]) == 200
     assert curriculum.left_out <= 6
+
+
+def test_what_is_sold_out_is_passed_over_only_where_the_list_says_so() -> None:
+    things: list[Record] = [
+        {"id": 1, "price": 5, "rating": 4.0, "in_stock": False},
+        {"id": 2, "price": 7, "rating": 4.8, "in_stock": True},
+        {"id": 3, "price": 9, "rating": 4.9, "in_stock": False},
+    ]
+    wishes = [Wish("mugs", mode) for mode in ("first", "cheapest", "dearest", "best")]
+    assert [(wish.chosen(things) or {}).get("id") for wish in wishes] == [1, 1, 3, 3]
+    assert [(wish.chosen(things, in_stock=True) or {}).get("id") for wish in wishes] == [2] * 4
+    assert Wish("mugs", "cheapest").chosen(things[:1], in_stock=True) == things[0]
 
 
 def test_domains_kept_for_evaluation_never_occur_in_training() -> None:
