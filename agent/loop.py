@@ -1,8 +1,9 @@
 """The agent loop: rank the tools, fit, generate, parse, check, call, feed back, repeat.
 
 One generator with numbered stages, so that the whole loop can be seen at once; what happens inside
-a stage and emits nothing is in `step.py`. It raises nothing for what a model, a page or a provider
-does: a run ends in `finish` or `error`. No part is yielded inside a wait on foreign code.
+a stage and emits nothing is in `step.py` and `page_call.py`. It raises nothing for what a model, a
+page or a provider does: a run ends in `finish` or `error`. No part is yielded inside a wait on
+foreign code.
 """
 
 from collections.abc import AsyncGenerator
@@ -11,8 +12,10 @@ from dataclasses import dataclass
 from webmcp_agent.agent.foreign_text import clean
 from webmcp_agent.agent.history import read_history, result_text
 from webmcp_agent.agent.options import LocalLoopOptions
+from webmcp_agent.agent.page_call import call
 from webmcp_agent.agent.request import AgentDefinition, AgentRunRequest
-from webmcp_agent.agent.step import Run
+from webmcp_agent.agent.run import Run
+from webmcp_agent.agent.step import reply_for_step
 from webmcp_agent.agent.stream import (
     AgentStreamPart,
     Finish,
@@ -75,8 +78,8 @@ async def continue_run(
         yield Finish("stop")
         return
     run = Run(provider, req, options, history.ask, history.turns, run_local_agent)
-    for call in history.finished:
-        run.remember(call.name, call.args, clean(result_text(call)), call.state == "error")
+    for part in history.finished:
+        run.remember(part.name, part.args, clean(result_text(part)), part.state == "error")
     message, open_message = progress.messages, progress.open_message
 
     for step in range(progress.steps + 1, max_steps + 1):
@@ -90,7 +93,7 @@ async def continue_run(
         open_message = False
 
         # 2-8 Read the page, then generate until a reply can be used.
-        outcome = await run.reply_for_step()
+        outcome = await reply_for_step(run)
         if isinstance(outcome, Finish | RunError):
             yield outcome
             return
@@ -109,7 +112,7 @@ async def continue_run(
         for index, (tool, args) in enumerate(outcome.calls):
             call_id = f"c{message}.{index + 1}"
             yield ToolCall(call_id, tool.name, args)
-            answer = await run.call(tool, args, call_id)
+            answer = await call(run, tool, args, call_id)
             if isinstance(answer, ToolOk):
                 said = run.readable(tool, answer.text)
                 yield ToolResult(call_id, tool.name, answer.value, said)

@@ -1,5 +1,6 @@
 """What happens inside a step, for a callback: every prompt, raw reply, repair and timing."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -34,3 +35,8 @@ class TraceEvent:
 
 
 TraceCallback = Callable[[TraceEvent], None]
+
+
+def ms_since(began: float) -> float:
+    """Milliseconds, as the trace holds them, since `perf_counter` gave `began`."""
+    return round((time.perf_counter() - began) * 1000, 3)
