@@ -1,8 +1,12 @@
 """Figures of a test: how long scripted scenarios on the demo shop take, one at a time and two.
 
 The model is a script, so what is measured is all but the model: opening pages, calls, checks.
+Beside it stands what several processes gain here that only compute: "cores" may be two threads of
+one, and no test gains more than that once a single worker keeps one of them busy.
 """
 
+import asyncio
+import sys
 import time
 from pathlib import Path
 
@@ -30,6 +34,8 @@ from webmcp_agent.scenarios.scenario import Case
 from webmcp_agent.scenarios.workers import in_parallel
 
 CASES = 50
+_TURNS = 60_000_000
+"""Of an empty loop, a second or two of computing."""
 PRODUCT = "trail-runner-1"
 
 _CALLS = (
@@ -54,11 +60,16 @@ async def bench_cases_command(
         one_ms = await held_ms(runner, CASES, 1, interrupt.setup.signal)
         progress.say(f"{CASES} scenarios {workers} at a time")
         several_ms = await held_ms(runner, CASES, workers, interrupt.setup.signal)
+        progress.say("what several processes gain here that only compute")
+        computing = await computed_ms(workers) / await computed_ms(1)
     finally:
         progress.done()
         await runner.close()
     figures: JsonObject = {
-        "ratios": {"workers_vs_one": round(several_ms / one_ms, 3)},
+        "ratios": {
+            "workers_vs_one": round(several_ms / one_ms, 3),
+            "computing_vs_one": round(computing, 3),
+        },
         "ms": {"one_worker": round(one_ms), "workers": round(several_ms)},
         "cases": CASES,
         "workers": workers,
@@ -69,7 +80,8 @@ async def bench_cases_command(
         results_console().print(
             Text(
                 f"{CASES} scenarios: {seconds(one_ms)} one at a time, {seconds(several_ms)} "
-                f"{workers} at a time, {several_ms / one_ms:.0%}"
+                f"{workers} at a time, {several_ms / one_ms:.0%} "
+                f"({computing:.0%} for as many processes that only compute)"
             )
         )
     return 0
@@ -88,6 +100,19 @@ async def held_ms(runner: CaseRunner, count: int, workers: int, signal: AbortSig
         if result.failures:
             raise ScenarioError(f"{result.case.name} failed: {result.failures[0].message}")
     return took_ms
+
+
+async def computed_ms(processes: int) -> float:
+    """How long so many processes take that share one piece of computing, in ms."""
+    program = f"for _ in range({_TURNS // processes}): pass"
+    began = time.perf_counter()
+    running = [
+        await asyncio.create_subprocess_exec(sys.executable, "-I", "-c", program)
+        for _ in range(processes)
+    ]
+    for one in running:
+        await one.wait()
+    return (time.perf_counter() - began) * 1000
 
 
 def _case(number: int) -> Case:
