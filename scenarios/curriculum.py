@@ -243,7 +243,11 @@ SHOPS = Mix((56, 5, 8, 5, 3, 11, 18), talk=0.2, near=0.6, shops=ShopMix(0.65, 0.
 NAMES = Mix((45, 9, 12, 8, 6, 12, 8), 0.25, 0.7, ShopMix(0.55, 0.6, 0.5), "wide")
 """Names in many other words, and what small models confuse: what is learnt then."""
 VALUES = Mix((22, 6, 8, 4, 4, 50, 6), 0.15, 0.7, ShopMix(0.6, 0.6, 0.5), "wide", values=0.75)
-"""Values in people's own words: what is learnt last."""
+"""Values in people's own words: what is learnt then."""
+CHOICES = Mix(
+    (34, 10, 12, 7, 9, 18, 10), 0.28, 0.8, ShopMix(0.55, 0.6, 0.5, 0.5), "wide", values=0.4
+)
+"""Which one, what next, and when to say no: what is learnt last."""
 UNSEEN = Mix((10, 10, 10, 10, 10, 10, 0), 0.12, 0.0, ShopMix(demo=0.0), "unseen")
 """All kinds alike, for evaluation, named in words that no training sees."""
 USUAL = Mix((10, 10, 10, 10, 10, 10, 0), 0.12, 0.0, ShopMix(demo=0.0))

@@ -19,7 +19,7 @@ from webmcp_agent.scenarios.shop_wishes import (
     names_amount,
     wish_for,
 )
-from webmcp_agent.scenarios.shop_world import Shop
+from webmcp_agent.scenarios.shop_world import Shop, ShopMix
 from webmcp_agent.scenarios.simulator import Fault, Lesson, Record, Reply, Script, Seen, Turn
 from webmcp_agent.scenarios.vocabulary import Draw, money, plain_number
 
@@ -46,7 +46,7 @@ def _buy(shop: Shop, wish: Wish, count: int) -> Buying:
         yield told_failure(shop, seen, f"search for {wish.what}")
         return None
     found = wish.found(shop)
-    item = wish.chosen(found, buying=True)
+    item = wish.chosen(found, in_stock="in_stock" in shop.fields)
     if item is None:
         yield _none(shop, wish, found)
         return None
@@ -112,8 +112,8 @@ def _buying(shop: Shop, flow: str, mode: str) -> Turn:
     if mode != "first" and "in_stock" in shop.fields and draw.chance(0.5):
         _sell_out_the_best(shop, wish)
         if code == "en":
-            limit += draw.phrase(
-                " [that is in stock|in stock|that you have in stock|I can get now]"
+            limit += " " + draw.phrase(
+                "[that is in stock|in stock|that you have in stock|I can get now]"
             )
     text = request(draw, "shop", flow, code, what=wish.what, limit=limit, amount=amount, best=best)
     if flow == "best_add" and not names_amount(text):
@@ -132,7 +132,7 @@ def _buying(shop: Shop, flow: str, mode: str) -> Turn:
 def _sell_out_the_best(shop: Shop, wish: Wish) -> None:
     """What the wish would choose is out of stock, and another one is not."""
     found = wish.found(shop)
-    best = wish.chosen(found, buying=False)
+    best = wish.chosen(found)
     others = [item for item in wish.fitting(found) if item is not best]
     if best is not None and others:
         best["in_stock"] = False
@@ -181,7 +181,7 @@ def _asking(shop: Shop, flow: str, mode: str) -> tuple[Turn, Wish]:
             yield told_failure(shop, seen, f"search for {wanted.what}")
             return
         found = wanted.found(shop)
-        item = wanted.chosen(found, buying=False)
+        item = wanted.chosen(found)
         if item is None:
             yield _none(shop, wanted, found)
         elif mode == "first":
@@ -338,7 +338,8 @@ def _followed(shop: Shop) -> list[Turn]:
 
     def script() -> Script:
         found = wish.found(shop)
-        item = Wish(wish.what, mode, wish.top).chosen(found, buying=True)
+        meant = Wish(wish.what, mode, wish.top)
+        item = meant.chosen(found, in_stock="in_stock" in shop.fields)
         if item is None:
             yield _none(shop, wish, found)
         elif (yield from _put(shop, item, count)):
@@ -375,6 +376,16 @@ _FLOWS: Sequence[tuple[int, str, Callable[[Shop], Turn | list[Turn]]]] = (
 )
 
 
+_CHOICES: Sequence[tuple[int, str, Callable[[Shop], Turn | list[Turn]]]] = (
+    (10, "search", lambda s: _buying(s, "best_add", "cheapest")),
+    (6, "search", lambda s: _buying(s, "best_add", "best")),
+    (4, "search", lambda s: _asking(s, "best_ask", "cheapest")[0]),
+    (12, "search", _followed),
+    (5, "search", _two),
+    (4, "remove", lambda s: cart_change(s, "remove")),
+    (4, "set", lambda s: cart_change(s, "quantity")),
+)
+"""Those in which several results are compared, or what was done before counts."""
 _HERE = 8
 """Weight of buying what is open, where a product page is open at first."""
 
@@ -383,7 +394,10 @@ def shop_lesson(draw: Draw, domain: Table, wording: Wording) -> Lesson:
     """One shop and one or two requests to it."""
     shop = Shop(draw, domain, wording)
     able = [flow for flow in _FLOWS if shop.has(flow[1])]
-    if shop.opened is not None:
+    mix: ShopMix = domain.get("mix") or ShopMix()
+    if mix.choices and draw.chance(mix.choices):
+        able = [flow for flow in _CHOICES if shop.has(flow[1])]
+    elif shop.opened is not None:
         able.append((_HERE, "add", _here))
     make = draw.random.choices([f[2] for f in able], [f[0] for f in able])[0]
     made = make(shop)

@@ -24,10 +24,10 @@ class Wish:
     top: int | None = None
     """The highest price."""
 
-    def chosen(self, found: Sequence[Record], *, buying: bool) -> Record | None:
-        """The one that is meant; among those in stock, when it is to be bought."""
+    def chosen(self, found: Sequence[Record], *, in_stock: bool = False) -> Record | None:
+        """The one that is meant; with `in_stock`, among those that can be had, if there are any."""
         fitting = self.fitting(found)
-        able = [item for item in fitting if item["in_stock"]] if buying else fitting
+        able = [item for item in fitting if item["in_stock"]] if in_stock else fitting
         fitting = able or fitting
         if not fitting:
             return None

@@ -44,6 +44,8 @@ class ShopMix:
     """Of those, described and answering like it, too."""
     deep: float = 0.0
     """Of those with product pages, one of these pages is open at first."""
+    choices: float = 0.0
+    """Requests that compare results, or go on with what was found before."""
 
 
 class Shop(World):
