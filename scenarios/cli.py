@@ -94,7 +94,7 @@ def run(
     json: Json = False,
 ) -> None:
     """Open a page and let the model do a task with the page's tools."""
-    from webmcp_agent.scenarios.commands import run_command
+    from webmcp_agent.scenarios.run_command import run_command
     from webmcp_agent.scenarios.runner import RunSettings
 
     if not task.strip():
@@ -155,7 +155,7 @@ def chat(
     constrain: Constrain = Switch.on,
 ) -> None:
     """Several requests in one conversation; Ctrl-C stops, /help lists the commands."""
-    from webmcp_agent.scenarios.commands import chat_command
+    from webmcp_agent.scenarios.run_command import chat_command
     from webmcp_agent.scenarios.runner import RunSettings
 
     settings = RunSettings(
@@ -197,7 +197,7 @@ def tools(
     json: Json = False,
 ) -> None:
     """List what a page offers."""
-    from webmcp_agent.scenarios.commands import tools_command
+    from webmcp_agent.scenarios.page_commands import tools_command
 
     leave(tools_command, url, page_settings(browser, cdp, headed, origin, None, None, None), json)
 
@@ -214,7 +214,7 @@ def call(
     json: Json = False,
 ) -> None:
     """Call one tool, without a model. To name the call is to approve it."""
-    from webmcp_agent.scenarios.commands import call_command
+    from webmcp_agent.scenarios.page_commands import call_command
 
     settings = page_settings(browser, cdp, headed, origin, Approval.all, None, None)
     leave(call_command, url, tool, json_object(args), settings, json)
@@ -230,7 +230,7 @@ def shop(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 for a free one.")] = 0,
 ) -> None:
     """Serve the demo shop; the first line is its address."""
-    from webmcp_agent.scenarios.commands import shop_command
+    from webmcp_agent.scenarios.page_commands import shop_command
 
     leave(shop_command, port)
 
@@ -244,7 +244,7 @@ def doctor(
     json: Json = False,
 ) -> None:
     """What is here, what is missing, and how to get it."""
-    from webmcp_agent.scenarios.commands import doctor_command
+    from webmcp_agent.scenarios.model_commands import doctor_command
 
     leave(doctor_command, browser, get, json)
 

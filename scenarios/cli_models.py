@@ -63,7 +63,7 @@ def tune(
 @models_app.command("list")
 def models_list(json: Json = False) -> None:
     """The models in the cache, and those that can be had by name."""
-    from webmcp_agent.scenarios.commands import models_list_command
+    from webmcp_agent.scenarios.model_commands import models_list_command
 
     leave(models_list_command, json)
 
@@ -74,7 +74,7 @@ def models_get(
     adapter: Adapter = None,
 ) -> None:
     """Download a model and make it ready; can be stopped and goes on where it was."""
-    from webmcp_agent.scenarios.commands import models_get_command
+    from webmcp_agent.scenarios.model_commands import models_get_command
 
     leave(models_get_command, name, adapter)
 
@@ -84,7 +84,7 @@ def models_remove(
     name: Annotated[str, typer.Argument(metavar="NAME", help="As `models list` shows it.")],
 ) -> None:
     """Remove a model from the cache."""
-    from webmcp_agent.scenarios.commands import models_remove_command
+    from webmcp_agent.scenarios.model_commands import models_remove_command
 
     leave(models_remove_command, name)
 

@@ -12,7 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from webmcp_agent.browser.tools import JsonObject
-    from webmcp_agent.scenarios.commands import Command
+    from webmcp_agent.scenarios.exit_codes import Command
     from webmcp_agent.scenarios.film import FilmSettings
     from webmcp_agent.scenarios.runner import ModelSettings, PageSettings
 
@@ -293,7 +293,7 @@ def wrong(text: str) -> NoReturn:
 
 def leave(command: "Command", *args: object) -> NoReturn:
     """Run a command with Ctrl-C as Stop, errors as one line, and leave with its code."""
-    from webmcp_agent.scenarios.commands import finished, masker_of
+    from webmcp_agent.scenarios.exit_codes import finished, masker_of
     from webmcp_agent.scenarios.logs import guard_stderr
 
     guard_stderr(masker_of(args))

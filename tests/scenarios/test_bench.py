@@ -21,7 +21,7 @@ from webmcp_agent.scenarios.bench_model import ModelFigures, ModelStep
 from webmcp_agent.scenarios.bench_shop import shop_conversation
 from webmcp_agent.scenarios.bench_switches import VARIANTS, SwitchFigure, measure_switches
 from webmcp_agent.scenarios.bench_writing import Timed
-from webmcp_agent.scenarios.commands import finished
+from webmcp_agent.scenarios.exit_codes import finished
 from webmcp_agent.scenarios.figures import bench_model_command, model_lines, page_lines
 from webmcp_agent.scenarios.runner import ModelSettings
 
