@@ -19,9 +19,10 @@ from webmcp_agent.agent.options import LocalLoopOptions
 from webmcp_agent.agent.request import AgentDefinition, ChatMessage, RunRequest, user_message
 from webmcp_agent.agent.stream import AgentStreamPart, Finish
 from webmcp_agent.agent.tool_calls import write_call
-from webmcp_agent.agent.wrappers import written_args
-from webmcp_agent.browser.tools import PageTool
+from webmcp_agent.agent.wrappers import flat_tool, written_args
+from webmcp_agent.browser.tools import JsonObject, PageTool
 from webmcp_agent.providers.abort import AbortSignal
+from webmcp_agent.providers.argument_schema import decoding_schema
 from webmcp_agent.providers.base import (
     Available,
     ChatTurn,
@@ -133,7 +134,7 @@ class Teacher:
         tools = await self.world.list_tools()
         named = {tool.name: tool for tool in tools}
         written = (
-            write_call(call.name, written_args(named.get(call.name), call.args), "tags")
+            write_call(call.name, _written(named.get(call.name), call.args), "tags")
             for call in reply.calls
         )
         text = "\n".join([*([reply.text] if reply.text else []), *written])
@@ -149,6 +150,27 @@ class Teacher:
         except StopIteration:
             return True
         return False
+
+
+def _written(tool: PageTool | None, args: JsonObject) -> JsonObject:
+    """The arguments as the model writes them, in the order to which decoding holds them."""
+    written = written_args(tool, args)
+    if tool is None:
+        return written
+    return _in_order(decoding_schema(flat_tool(tool).input_schema), written)
+
+
+def _in_order(schema: JsonObject, args: JsonObject) -> JsonObject:
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return args
+    ordered: JsonObject = {}
+    for name, member in properties.items():
+        if name in args:
+            value = args[name]
+            nested = isinstance(value, dict) and isinstance(member, dict)
+            ordered[name] = _in_order(member, value) if nested else value
+    return ordered | {name: value for name, value in args.items() if name not in ordered}
 
 
 async def record(lesson: Lesson) -> list[Example]:
@@ -234,6 +256,8 @@ class Mix:
     wording: Wording = "known"
     values: float = 0.0
     """Of the lookups, those with values that are said otherwise than they are sent."""
+    spare: float = 0.0
+    """Of their tools, those with parameters that nobody speaks of."""
 
 
 BROAD = Mix((42, 10, 12, 8, 6, 22, 0), talk=0.12, near=0.0, shops=ShopMix())
@@ -247,7 +271,11 @@ VALUES = Mix((22, 6, 8, 4, 4, 50, 6), 0.15, 0.7, ShopMix(0.6, 0.6, 0.5), "wide",
 CHOICES = Mix(
     (34, 10, 12, 7, 9, 18, 10), 0.28, 0.8, ShopMix(0.55, 0.6, 0.5, 0.5), "wide", values=0.4
 )
-"""Which one, what next, and when to say no: what is learnt last."""
+"""Which one, what next, and when to say no: what is learnt then."""
+FORMS = Mix(
+    (16, 6, 8, 4, 4, 58, 4), 0.15, 0.8, ShopMix(0.55, 0.6, 0.5, 0.5), "wide", values=0.5, spare=0.6
+)
+"""Tools with many parameters, most of which nobody speaks of: what is learnt last."""
 UNSEEN = Mix((10, 10, 10, 10, 10, 10, 0), 0.12, 0.0, ShopMix(demo=0.0), "unseen")
 """All kinds alike, for evaluation, named in words that no training sees."""
 USUAL = Mix((10, 10, 10, 10, 10, 10, 0), 0.12, 0.0, ShopMix(demo=0.0))
@@ -262,7 +290,9 @@ def make_lesson(seed: str, mix: Mix = BROAD, unseen: bool = False) -> Lesson:
     pool = domains_of(unseen) if kind == "lookup" else domains(themed, unseen)
     if kind == "lookup" and mix.values and draw.chance(mix.values):
         pool = domains("values", unseen)
-    lesson = _SITES[kind](draw, {**draw.pick(pool), "mix": mix.shops}, mix.wording)
+    lesson = _SITES[kind](
+        draw, {**draw.pick(pool), "mix": mix.shops, "spare": mix.spare}, mix.wording
+    )
     if draw.chance(mix.talk):
         lesson = talk_lesson(draw, lesson, mix.near)
     elif draw.chance(0.12):

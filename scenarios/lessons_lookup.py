@@ -25,6 +25,29 @@ from webmcp_agent.scenarios.told_values import Value, Wanted, drawn, schema_of
 from webmcp_agent.scenarios.vocabulary import CITIES, Draw, plain_number
 
 _SEGMENT = re.compile(r"<([a-z_.]+):([^<>]*)>")
+_SPARE = (
+    "limit?: 5..50",
+    "page?: 1..9",
+    "sort_by?: newest|oldest|name|relevance",
+    "min_price?: sum:10..900",
+    "max_price?: sum:20..9000",
+    "since_year?: 1950..2025",
+    "radius?: 1..50",
+    "language?: en|de|fr|es",
+    "notes?: @",
+    "reminder?: bool",
+    "rooms?: 1..6",
+    "floor?: 1..20",
+    "email?: email",
+    "phone?: phone",
+    "company?: brand",
+    "colour?: colour",
+    "with_photo?: bool",
+    "not_before?: date",
+    "size?: small|medium|large",
+    "features?: list(balcony, lift, garden, parking, cellar)",
+)
+"""Parameters that many tools have besides, and that few requests speak of."""
 
 
 def chosen_text(draw: Draw, pattern: str, values: Mapping[str, Value]) -> str:
@@ -39,6 +62,8 @@ class Desk(World):
 
     def __init__(self, draw: Draw, theme: Table, others: Sequence[Table], wording: Wording) -> None:
         manner = Manner(draw, wording)
+        self.spare = float(theme.get("spare", 0))
+        """Share of the tools with optional parameters that no request speaks of."""
         name = f"{draw.brand()} – {theme['page']}" if draw.chance(0.6) else str(theme["page"])
         super().__init__(
             draw,
@@ -59,20 +84,17 @@ class Desk(World):
         draw = self.draw
         parameters: list[Parameter] = []
         groups: dict[str, list[Wanted]] = {}
-        for wanted in map(Wanted.read, cast("list[str]", tool["params"])):
+        wanted_all = [*map(Wanted.read, cast("list[str]", tool["params"]))]
+        for wanted in wanted_all:
             if "." in wanted.name:
                 groups.setdefault(wanted.name.split(".")[0], []).append(wanted)
             else:
-                label = wanted.name.replace("_", " ")
-                parameters.append(
-                    Parameter(
-                        wanted.name,
-                        schema_of(draw, wanted.kind),
-                        label,
-                        f"[The {label}|{label.capitalize()}]",
-                        not wanted.optional,
-                    )
-                )
+                parameters.append(_parameter(draw, wanted))
+        if self.spare and wanted_all and draw.chance(self.spare):
+            taken = {wanted.name for wanted in wanted_all} | groups.keys()
+            spare = draw.some([*map(Wanted.read, _SPARE)], draw.whole(1, 5))
+            parameters += [_parameter(draw, one) for one in spare if one.name not in taken]
+            parameters = draw.shuffled(parameters)
         for group, members in groups.items():
             inner: dict[str, JsonValue] = {
                 "type": "object",
@@ -101,6 +123,12 @@ class Desk(World):
             parameters,
             read_only=not quiet and draw.chance(0.3),
         )
+
+
+def _parameter(draw: Draw, wanted: Wanted) -> Parameter:
+    label = wanted.name.replace("_", " ")
+    says = f"[The {label}|{label.capitalize()}]"
+    return Parameter(wanted.name, schema_of(draw, wanted.kind), label, says, not wanted.optional)
 
 
 def asked(draw: Draw, tool: Table) -> tuple[str, dict[str, Value]]:

@@ -29,6 +29,7 @@ from webmcp_agent.providers.training import (
 from webmcp_agent.scenarios.curriculum import (
     BROAD,
     CHOICES,
+    FORMS,
     NAMES,
     SHOPS,
     UNSEEN,
@@ -75,6 +76,7 @@ SHIPPED = (
     Stage(NAMES, 1500, TrainingOptions(learning_rate=5e-4, falling=0.8)),
     Stage(VALUES, 900, TrainingOptions(learning_rate=5e-4, falling=0.8)),
     Stage(CHOICES, 1800, TrainingOptions(learning_rate=5e-4, falling=0.8)),
+    Stage(FORMS, 1000, TrainingOptions(learning_rate=5e-4, falling=0.8)),
 )
 SITE_OPTIONS = TrainingOptions(learning_rate=3e-4, falling=0.6)
 """Gentler than from scratch: it begins with the shipped adapter."""

@@ -8,11 +8,14 @@ import pytest
 
 from webmcp_agent.agent.prompt import ROLE
 from webmcp_agent.agent.validation import ValidArgs, validate_args
+from webmcp_agent.agent.wrappers import flat_tool
 from webmcp_agent.browser.tools import ToolOk
 from webmcp_agent.providers.abort import AbortSignal
+from webmcp_agent.providers.argument_schema import decoding_schema
 from webmcp_agent.scenarios.curriculum import (
     BROAD,
     CHOICES,
+    FORMS,
     NAMES,
     SHOPS,
     UNSEEN,
@@ -40,7 +43,7 @@ def examples(mix: Mix, *, unseen: bool = False, count: int = FEW) -> list[Exampl
     return [example for conversation in made for example in conversation]
 
 
-@pytest.mark.parametrize("mix", [BROAD, SHOPS, NAMES, VALUES, CHOICES, UNSEEN])
+@pytest.mark.parametrize("mix", [BROAD, SHOPS, NAMES, VALUES, CHOICES, FORMS, UNSEEN])
 def test_the_same_seed_makes_the_same_conversations(mix: Mix) -> None:
     unseen = mix is UNSEEN
     assert examples(mix, unseen=unseen, count=30) == examples(mix, unseen=unseen, count=30)
@@ -53,6 +56,7 @@ def test_every_call_is_one_that_the_page_accepts_and_every_answer_would_pass() -
         *examples(NAMES),
         *examples(VALUES),
         *examples(CHOICES),
+        *examples(FORMS),
         *examples(UNSEEN, unseen=True),
         *examples(USUAL, unseen=True),
     ]
@@ -67,6 +71,21 @@ def test_every_call_is_one_that_the_page_accepts_and_every_answer_would_pass() -
         assert checked.args == json.loads(args)
     kinds = Counter(example.kind for example in seen)
     assert set(kinds) == {"call", "answer", "after-error", "refusal", "talk"}
+
+
+def test_arguments_are_written_in_the_order_to_which_decoding_holds_them() -> None:
+    several = 0
+    for example in [*examples(SHOPS), *examples(FORMS)]:
+        if example.call is None:
+            continue
+        [written] = [json.loads(line) for line in example.reply.split("\n") if line[:1] == "{"]
+        tool = next(tool for tool in example.page_tools if tool.name == written["name"])
+        properties = decoding_schema(flat_tool(tool).input_schema)["properties"]
+        assert isinstance(properties, dict)
+        order = [name for name in properties if name in written["arguments"]]
+        assert [*written["arguments"]] == order
+        several += len(order) > 2
+    assert several > 10
 
 
 def test_prompts_are_those_of_the_loop() -> None:
