@@ -149,14 +149,14 @@ def _narrowed(
             if held is not member:
                 members[key] = held
         if members:
-            schema = schema | {"properties": properties | members}
+            schema = {**schema, "properties": {**properties, **members}}
     if isinstance(items := schema.get("items"), dict):
         least = schema.get("minItems")
         filled = isinstance(least, int) and least > 0
         held, lack = _narrowed(name.removesuffix("s"), items, known, needed and filled, depth + 1)
         lacks = lacks or lack
         if held is not items:
-            schema = schema | {"items": held}
+            schema = {**schema, "items": held}
     return schema, lacks
 
 

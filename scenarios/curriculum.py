@@ -155,9 +155,8 @@ class Teacher:
 def _written(tool: PageTool | None, args: JsonObject) -> JsonObject:
     """The arguments as the model writes them, in the order to which decoding holds them."""
     written = written_args(tool, args)
-    if tool is None:
-        return written
-    return _in_order(decoding_schema(flat_tool(tool).input_schema), written)
+    schema = None if tool is None else flat_tool(tool).input_schema
+    return _in_order(decoding_schema(schema), written) if isinstance(schema, dict) else written
 
 
 def _in_order(schema: JsonObject, args: JsonObject) -> JsonObject:
@@ -168,8 +167,9 @@ def _in_order(schema: JsonObject, args: JsonObject) -> JsonObject:
     for name, member in properties.items():
         if name in args:
             value = args[name]
-            nested = isinstance(value, dict) and isinstance(member, dict)
-            ordered[name] = _in_order(member, value) if nested else value
+            if isinstance(value, dict) and isinstance(member, dict):
+                value = _in_order(member, value)
+            ordered[name] = value
     return ordered | {name: value for name, value in args.items() if name not in ordered}
 
 

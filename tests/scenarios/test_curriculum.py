@@ -80,7 +80,9 @@ def test_arguments_are_written_in_the_order_to_which_decoding_holds_them() -> No
             continue
         [written] = [json.loads(line) for line in example.reply.split("\n") if line[:1] == "{"]
         tool = next(tool for tool in example.page_tools if tool.name == written["name"])
-        properties = decoding_schema(flat_tool(tool).input_schema)["properties"]
+        schema = flat_tool(tool).input_schema
+        assert isinstance(schema, dict)
+        properties = decoding_schema(schema)["properties"]
         assert isinstance(properties, dict)
         order = [name for name in properties if name in written["arguments"]]
         assert [*written["arguments"]] == order
