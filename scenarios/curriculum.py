@@ -258,6 +258,8 @@ class Mix:
     """Of the lookups, those with values that are said otherwise than they are sent."""
     spare: float = 0.0
     """Of their tools, those with parameters that nobody speaks of."""
+    full: float = 0.0
+    """Of the requests, those that say all they can: what is optional, a second clause."""
 
 
 BROAD = Mix((42, 10, 12, 8, 6, 22, 0), talk=0.12, near=0.0, shops=ShopMix())
@@ -275,7 +277,18 @@ CHOICES = Mix(
 FORMS = Mix(
     (16, 6, 8, 4, 4, 58, 4), 0.15, 0.8, ShopMix(0.55, 0.6, 0.5, 0.5), "wide", values=0.5, spare=0.6
 )
-"""Tools with many parameters, most of which nobody speaks of: what is learnt last."""
+"""Tools with many parameters, most of which nobody speaks of: what is learnt then."""
+REQUESTS = Mix(
+    (30, 9, 11, 6, 11, 17, 16),
+    0.22,
+    0.9,
+    ShopMix(0.6, 0.6, 0.5, 0.2),
+    "wide",
+    values=0.35,
+    spare=0.3,
+    full=0.5,
+)
+"""Requests of every kind that say all at once: what is learnt last."""
 UNSEEN = Mix((10, 10, 10, 10, 10, 10, 0), 0.12, 0.0, ShopMix(demo=0.0), "unseen")
 """All kinds alike, for evaluation, named in words that no training sees."""
 USUAL = Mix((10, 10, 10, 10, 10, 10, 0), 0.12, 0.0, ShopMix(demo=0.0))
@@ -290,11 +303,10 @@ def make_lesson(seed: str, mix: Mix = BROAD, unseen: bool = False) -> Lesson:
     pool = domains_of(unseen) if kind == "lookup" else domains(themed, unseen)
     if kind == "lookup" and mix.values and draw.chance(mix.values):
         pool = domains("values", unseen)
-    lesson = _SITES[kind](
-        draw, {**draw.pick(pool), "mix": mix.shops, "spare": mix.spare}, mix.wording
-    )
+    theme = {**draw.pick(pool), "mix": mix.shops, "spare": mix.spare, "full": mix.full}
+    lesson = _SITES[kind](draw, theme, mix.wording)
     if draw.chance(mix.talk):
-        lesson = talk_lesson(draw, lesson, mix.near)
+        lesson = talk_lesson(draw, lesson, mix.near, mix.full)
     elif draw.chance(0.12):
         lesson = Lesson(lesson.kind, lesson.world, lesson.turns, draw.pick(_INSTRUCTIONS))
     return lesson

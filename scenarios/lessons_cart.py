@@ -106,12 +106,20 @@ def coupon(shop: Shop) -> Turn:
         code = draw.pick(list(shop.codes))
     else:
         code = draw.brand().upper()[:6] + str(draw.whole(1, 99))
-    text = request(draw, "shop", "coupon", language(draw, "shop", "coupon"), code=code)
+    and_total = shop.has("cart") and shop.full > 0 and draw.chance(shop.full)
+    """The new sum is asked for, which some carts have to be read for."""
+    flow = "coupon_sum" if and_total else "coupon"
+    text = request(draw, "shop", flow, language(draw, "shop", flow), code=code)
 
     def script() -> Script:
         seen = yield from shop.act("coupon", code=code)
         if isinstance(seen, ToolFail):
             yield told_failure(shop, seen, f"apply {code}")
+            return
+        if and_total and "total" not in seen.text:
+            seen = yield from shop.act("cart")
+        if isinstance(seen, ToolFail):
+            yield told_failure(shop, seen, "read the cart")
         elif "total" in seen.text:
             total, cur = plain_number(shop.total()), shop.manner.currency
             yield say(shop, "coupon_total", code, total, code=code, total=total, cur=cur)

@@ -48,6 +48,9 @@ _SPARE = (
     "features?: list(balcony, lift, garden, parking, cellar)",
 )
 """Parameters that many tools have besides, and that few requests speak of."""
+_UNSAID = 0.55
+"""Share of the optional values that a request does not name; of a full request, fewer."""
+_UNSAID_IN_FULL = 0.1
 
 
 def chosen_text(draw: Draw, pattern: str, values: Mapping[str, Value]) -> str:
@@ -64,6 +67,8 @@ class Desk(World):
         manner = Manner(draw, wording)
         self.spare = float(theme.get("spare", 0))
         """Share of the tools with optional parameters that no request speaks of."""
+        self.full = float(theme.get("full", 0))
+        """Share of the requests that name nearly all that they can."""
         name = f"{draw.brand()} – {theme['page']}" if draw.chance(0.6) else str(theme["page"])
         super().__init__(
             draw,
@@ -131,13 +136,13 @@ def _parameter(draw: Draw, wanted: Wanted) -> Parameter:
     return Parameter(wanted.name, schema_of(draw, wanted.kind), label, says, not wanted.optional)
 
 
-def asked(draw: Draw, tool: Table) -> tuple[str, dict[str, Value]]:
-    """A request for a tool and the values that it names."""
+def asked(draw: Draw, tool: Table, unsaid: float = _UNSAID) -> tuple[str, dict[str, Value]]:
+    """A request for a tool and the values that it names: of the optional ones all but `unsaid`."""
     pattern = draw.pick(cast("list[str]", tool["ask"]))
     values: dict[str, Value] = {}
     said_before: set[str] = set()
     for wanted in map(Wanted.read, cast("list[str]", tool["params"])):
-        if wanted.optional and (draw.chance(0.55) or f"<{wanted.name}:" not in pattern):
+        if wanted.optional and (draw.chance(unsaid) or f"<{wanted.name}:" not in pattern):
             continue
         value = drawn(draw, wanted.kind)
         for _ in range(20):
@@ -167,7 +172,8 @@ def sent(values: Mapping[str, Value]) -> Args:
 def _lookup(world: Desk, index: int) -> Turn:
     draw, role = world.draw, f"t{index}"
     tool = world.sources[index]
-    text, values = asked(draw, tool)
+    full = world.full and draw.chance(world.full)
+    text, values = asked(draw, tool, _UNSAID_IN_FULL if full else _UNSAID)
     troubled(world, role)
 
     def script() -> Script:

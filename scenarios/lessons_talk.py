@@ -1,5 +1,6 @@
 """Lessons without a call: small talk, what the page can do, and what no tool here can do."""
 
+from collections.abc import Callable
 from typing import cast
 
 from webmcp_agent.scenarios.lessons import said
@@ -20,13 +21,14 @@ _CLOSE: dict[str, tuple[str, ...]] = {
 """Themes whose requests a site of that kind might half understand."""
 
 
-def talk_lesson(draw: Draw, site: Lesson, near: float = 0.0) -> Lesson:
+def talk_lesson(draw: Draw, site: Lesson, near: float = 0.0, full: float = 0.0) -> Lesson:
     """Talk on the site of another lesson, in place of its requests.
 
-    `near` is how often a shop is asked for what shops do and this one cannot."""
-    make = draw.random.choices((_refused, _small, _can), (70, 15, 15))[0]
+    `near` is how often a shop is asked for what shops do and this one cannot, and `full` how often
+    that is asked for in two clauses."""
+    make: Callable[[Lesson], Turn] = draw.random.choices((_refused, _small, _can), (70, 15, 15))[0]
     if make is _refused and site.kind == "shop" and near > 0 and draw.chance(near):
-        make = _refused_near
+        make = _refused_fully if full and draw.chance(full) else _refused_near
         if isinstance(site.world, Shop) and draw.chance(0.5):
             site.world.fill(draw.whole(1, 2))
     return Lesson("talk", site.world, [make(site)])
@@ -44,8 +46,16 @@ def _refused(site: Lesson) -> Turn:
 
 
 def _refused_near(site: Lesson) -> Turn:
+    return _of_a_shop(site, "ask")
+
+
+def _refused_fully(site: Lesson) -> Turn:
+    return _of_a_shop(site, "ask_fully")
+
+
+def _of_a_shop(site: Lesson, patterns: str) -> Turn:
     draw = site.world.draw
-    pattern = draw.pick(cast("list[str]", data("talk")["shop"]["ask"]))
+    pattern = draw.pick(cast("list[str]", data("talk")["shop"][patterns]))
     person = draw.person()
     text = draw.phrase(
         pattern,

@@ -55,6 +55,8 @@ class Shop(World):
         mix: ShopMix = domain.get("mix") or ShopMix()
         like_demo = wording != "unseen" and draw.chance(mix.demo)
         manner = Manner(draw, wording)
+        self.full = float(domain.get("full", 0))
+        """Share of the requests that ask for what comes of it, too."""
         self.exact = like_demo and mix.exact > 0 and draw.chance(mix.exact)
         """Described and answering word for word as the demo shop does."""
         if like_demo:

@@ -31,6 +31,7 @@ from webmcp_agent.scenarios.curriculum import (
     CHOICES,
     FORMS,
     NAMES,
+    REQUESTS,
     SHOPS,
     UNSEEN,
     VALUES,
@@ -77,6 +78,7 @@ SHIPPED = (
     Stage(VALUES, 900, TrainingOptions(learning_rate=5e-4, falling=0.8)),
     Stage(CHOICES, 1800, TrainingOptions(learning_rate=5e-4, falling=0.8)),
     Stage(FORMS, 1000, TrainingOptions(learning_rate=5e-4, falling=0.8)),
+    Stage(REQUESTS, 1400, TrainingOptions(learning_rate=5e-4, falling=0.9)),
 )
 SITE_OPTIONS = TrainingOptions(learning_rate=3e-4, falling=0.6)
 """Gentler than from scratch: it begins with the shipped adapter."""

@@ -17,6 +17,7 @@ from webmcp_agent.scenarios.curriculum import (
     CHOICES,
     FORMS,
     NAMES,
+    REQUESTS,
     SHOPS,
     UNSEEN,
     USUAL,
@@ -43,7 +44,7 @@ def examples(mix: Mix, *, unseen: bool = False, count: int = FEW) -> list[Exampl
     return [example for conversation in made for example in conversation]
 
 
-@pytest.mark.parametrize("mix", [BROAD, SHOPS, NAMES, VALUES, CHOICES, FORMS, UNSEEN])
+@pytest.mark.parametrize("mix", [BROAD, SHOPS, NAMES, VALUES, CHOICES, FORMS, REQUESTS, UNSEEN])
 def test_the_same_seed_makes_the_same_conversations(mix: Mix) -> None:
     unseen = mix is UNSEEN
     assert examples(mix, unseen=unseen, count=30) == examples(mix, unseen=unseen, count=30)
