@@ -33,7 +33,7 @@ from webmcp_agent.providers.base import (
     ProviderAvailability,
     ToolConstraint,
 )
-from webmcp_agent.providers.training import Conversation
+from webmcp_agent.providers.training_values import Conversation
 from webmcp_agent.scenarios.lessons import with_mistakes
 from webmcp_agent.scenarios.lessons_booking import booking_lesson
 from webmcp_agent.scenarios.lessons_devices import devices_lesson

@@ -18,13 +18,13 @@ from pydantic import JsonValue
 from webmcp_agent.browser.tools import PageTool
 from webmcp_agent.providers.abort import AbortSignal
 from webmcp_agent.providers.base import LocalProvider
-from webmcp_agent.providers.training import (
+from webmcp_agent.providers.training import train
+from webmcp_agent.providers.training_values import (
     Conversation,
     Plan,
     Progress,
     TrainingOptions,
     TrainingResult,
-    train,
 )
 from webmcp_agent.scenarios.curriculum import (
     BROAD,

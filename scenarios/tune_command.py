@@ -8,7 +8,7 @@ from rich.text import Text
 from webmcp_agent.browser.tools import PageTool
 from webmcp_agent.providers.abort import AbortSignal
 from webmcp_agent.providers.detection import create_transformers_provider
-from webmcp_agent.providers.training import Plan, TrainingResult
+from webmcp_agent.providers.training_values import Plan, TrainingResult
 from webmcp_agent.providers.weights import fetch_model, find_model
 from webmcp_agent.scenarios.console import Progress, progress_console, results_console
 from webmcp_agent.scenarios.contract import load_contract

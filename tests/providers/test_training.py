@@ -12,16 +12,9 @@ from webmcp_agent.providers.abort import AbortController
 from webmcp_agent.providers.base import ChatTurn, CompactTool, PromptParts
 from webmcp_agent.providers.errors import ModelUnavailable
 from webmcp_agent.providers.packing import pack
-from webmcp_agent.providers.training import (
-    CHECKPOINT,
-    Conversation,
-    Plan,
-    Progress,
-    Trainer,
-    TrainingOptions,
-    rate_at,
-    train,
-)
+from webmcp_agent.providers.trainer import Trainer
+from webmcp_agent.providers.training import CHECKPOINT, rate_at, train
+from webmcp_agent.providers.training_values import Conversation, Plan, Progress, TrainingOptions
 
 pytestmark = [
     pytest.mark.model,

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from tests.providers.conftest import build_model, build_tokenizer
 from webmcp_agent.browser.tools import PageTool
 from webmcp_agent.providers.abort import AbortController
-from webmcp_agent.providers.training import TrainingOptions
+from webmcp_agent.providers.training_values import TrainingOptions
 from webmcp_agent.scenarios.curriculum import Example
 from webmcp_agent.scenarios.exam import ExamResult, Score
 from webmcp_agent.scenarios.learning_curve import curve_svg, smoothed
