@@ -28,6 +28,7 @@ from webmcp_agent.browser.incidents import Incidents
 from webmcp_agent.browser.listing import Listed, Listing
 from webmcp_agent.browser.navigation import Navigation
 from webmcp_agent.browser.page_parts import PageParts
+from webmcp_agent.browser.permission import NOT_SENT, Permission
 from webmcp_agent.browser.policy import PendingCall, Policy, origin_of
 from webmcp_agent.browser.tab_gate import TabGate
 from webmcp_agent.browser.tools import (
@@ -78,6 +79,7 @@ class PageTools:
     ) -> None:
         self.page = page
         self.policy = policy or Policy()
+        self._permission = Permission()
         self.person: PersonActs | None = None
         """Lets the person act where a page leaves something to them; None when nobody is there."""
         self._call_timeout_ms = call_timeout_ms
@@ -91,10 +93,7 @@ class PageTools:
         self._home: frozenset[str] | None = None
         self._opened: tuple[PageParts, Listing] | None = None
         self._listed: dict[str, Listed] = {}
-        self._always: set[str] = set()
         self._calls = 0
-        self.withheld: list[PendingCall] = []
-        """Calls that a dry run answered in place of the page, oldest first."""
 
     async def __aenter__(self) -> Self:
         try:
@@ -213,6 +212,11 @@ class PageTools:
         return self._listing.script_error
 
     @property
+    def withheld(self) -> list[PendingCall]:
+        """Calls that a dry run answered in place of the page, oldest first."""
+        return self._permission.withheld
+
+    @property
     def stopped(self) -> list[str]:
         """Origins that the page wanted to show and was kept from, each once, oldest first."""
         navigation = self._parts.navigation
@@ -282,7 +286,7 @@ class PageTools:
         What is sent are exactly the arguments that were approved, to exactly the tool that was
         listed. `call_id` only names the call in the log."""
         if signal.aborted:
-            return _NOT_SENT
+            return NOT_SENT
         if (reason := self._parts.bridge.lost()) is not None:
             return ToolFail("unavailable", reason)
         try:
@@ -299,7 +303,9 @@ class PageTools:
                 return ToolFail("unavailable", str(exc))
             if listed is None:
                 return ToolFail("not-found", message(f"The page has no tool {name!r} now."))
-        if (instead := await self._permission(listed.tool, text, signal)) is not None:
+        if (
+            instead := await self._permission.ask(self.policy, listed.tool, text, signal)
+        ) is not None:
             return instead
         self._calls += 1
         logger.debug("call %s: %s", call_id, name)
@@ -380,55 +386,6 @@ class PageTools:
             logger.debug("the page could not be opened again: %r", exc)
             return False
         return True
-
-    async def _permission(
-        self, tool: PageTool, text: str, signal: StopSignal
-    ) -> ToolOk | ToolFail | None:
-        """What the call is answered with instead of being sent; None when it may be sent."""
-        policy, args = self.policy, json.loads(text)
-        secrets = tuple(policy.secrets_in(args))
-        decision = policy.decide(tool, secrets)
-        if decision == "deny":
-            return ToolFail("blocked", f"The tool {tool.name} is on the list of denied ones.")
-        if (broken := policy.outside_limits(tool, args)) is not None:
-            return ToolFail("blocked", message(broken))
-        if policy.withholds(tool):
-            self.withheld.append(PendingCall(tool, args, secrets))
-            return ToolOk(f"{DRY_RUN} It would have been: {tool.name} {text}")
-        if decision == "allow":
-            return None
-        remembers = policy.remembers_always(tool, secrets)
-        if remembers and tool.fingerprint in self._always:
-            return None
-        if policy.approve is None:
-            how = policy.how_to_allow(tool, secrets)
-            gets = f", which would get {' and '.join(secrets)}" if secrets else ""
-            return ToolFail("denied", f"Nobody could be asked about {tool.name}{gets}. {how}")
-        asking = asyncio.ensure_future(policy.approve(PendingCall(tool, args, secrets)))
-        stop = asyncio.ensure_future(signal.wait())
-        try:
-            await asyncio.wait({asking, stop}, return_when=asyncio.FIRST_COMPLETED)
-            if not asking.done():
-                return _NOT_SENT
-            answer = asking.result()
-        except Exception as exc:  # noqa: BLE001  # the approver is foreign code, and no is safe
-            return ToolFail("denied", message(f"The question could not be asked: {exc}"))
-        finally:
-            asking.cancel()
-            stop.cancel()
-        if answer == "stop" or signal.aborted:
-            return _NOT_SENT
-        if answer == "always" and remembers:
-            self._always.add(tool.fingerprint)
-        return None if answer in {"yes", "always"} else _SAID_NO
-
-
-DRY_RUN = "Dry run: nothing was sent."
-
-_NOT_SENT = ToolFail(
-    "cancelled", "The person pressed Stop; nothing was sent.", may_have_happened=False
-)
-_SAID_NO = ToolFail("denied", "The person said no.")
 
 
 def _piece(value: JsonValue) -> str | None:

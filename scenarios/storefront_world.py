@@ -5,7 +5,6 @@ prices in minor units with a currency, messages, a checkout with tools of its ow
 """
 
 import json
-from collections.abc import Sequence
 from typing import cast
 
 from pydantic import JsonValue
@@ -22,6 +21,16 @@ from webmcp_agent.scenarios.simulator import (
     Refusal,
     World,
 )
+from webmcp_agent.scenarios.storefront_documents import (
+    cart_document,
+    envelope,
+    info,
+    list_of,
+    minor_units,
+    object_of,
+    product_document,
+    text_of,
+)
 from webmcp_agent.scenarios.storefront_goods import Product, Variant, cheapest, stocked
 from webmcp_agent.scenarios.vocabulary import Draw
 
@@ -33,7 +42,6 @@ POLICIES = {
     "payment": "You can pay by card or by invoice within {n} days.",
 }
 CHECKOUT_PATH = "/checkout"
-_STATUS = {True: "in_stock", False: "out_of_stock"}
 
 
 class Storefront(World):
@@ -98,15 +106,21 @@ class Storefront(World):
     def _tools(self) -> None:
         draw = self.draw
         here = ("/",)
-        ident = _text("Product or variant id")
-        price = _object(min=_minor("Lowest price"), max=_minor("Highest price: 10000 is 100.00"))
-        page = _object(cursor=_text("Of an earlier answer"), limit={"type": "integer"})
-        search = _object(
+        ident = text_of("Product or variant id")
+        price = object_of(
+            min=minor_units("Lowest price"), max=minor_units("Highest price: 10000 is 100.00")
+        )
+        page = object_of(cursor=text_of("Of an earlier answer"), limit={"type": "integer"})
+        search = object_of(
             ("query",),
-            query=_text("Words to look for"),
-            filters=_object(categories=_list(_text()), price=price),
+            query=text_of("Words to look for"),
+            filters=object_of(categories=list_of(text_of()), price=price),
             **({"pagination": page} if draw.chance(0.6) else {}),
-            **({"context": _object(intent=_text(), language=_text())} if draw.chance(0.5) else {}),
+            **(
+                {"context": object_of(intent=text_of(), language=text_of())}
+                if draw.chance(0.5)
+                else {}
+            ),
         )
         self.offer(
             "search",
@@ -118,8 +132,8 @@ class Storefront(World):
             read_only=True,
             untrusted=True,
         )
-        option = _object(
-            ("name", "label"), name=_text("Such as Color"), label=_text("Such as Blue")
+        option = object_of(
+            ("name", "label"), name=text_of("Such as Color"), label=text_of("Such as Blue")
         )
         self.offer(
             "product",
@@ -128,7 +142,7 @@ class Storefront(World):
             self._product,
             [
                 Parameter(
-                    "catalog", _object(("id",), id=ident, selected=_list(option)), required=True
+                    "catalog", object_of(("id",), id=ident, selected=list_of(option)), required=True
                 )
             ],
             pages=here,
@@ -141,7 +155,7 @@ class Storefront(World):
                 "lookup catalog",
                 draw.phrase("Get [several|some] products or variants by their ids."),
                 self._lookup,
-                [Parameter("catalog", _object(("ids",), ids=_list(_text())), required=True)],
+                [Parameter("catalog", object_of(("ids",), ids=list_of(text_of())), required=True)],
                 pages=here,
                 read_only=True,
                 untrusted=True,
@@ -155,12 +169,12 @@ class Storefront(World):
             read_only=True,
             untrusted=True,
         )
-        line = _object(
+        line = object_of(
             ("item", "quantity"),
-            item=_object(("id",), id=_text("Variant id")),
+            item=object_of(("id",), id=text_of("Variant id")),
             quantity={"type": "integer", "minimum": 0, "description": "0 removes it"},
         )
-        coupon = {"discounts": _object(codes=_list(_text()))} if draw.chance(0.8) else {}
+        coupon = {"discounts": object_of(codes=list_of(text_of()))} if draw.chance(0.8) else {}
         self.takes_coupons = bool(coupon)
         self.offer(
             "update",
@@ -169,7 +183,7 @@ class Storefront(World):
                 "Add a variant to the cart, change how many there are, remove it[, use a coupon|]."
             ),
             self._update,
-            [Parameter("cart", _object(line_items=_list(line), **coupon), required=True)],
+            [Parameter("cart", object_of(line_items=list_of(line), **coupon), required=True)],
             pages=here,
         )
         if draw.chance(0.5):
@@ -189,15 +203,17 @@ class Storefront(World):
                 "search shop policies and faqs",
                 draw.phrase("[Look up|Read] what the shop says of delivery, returns and payment."),
                 self._policies,
-                [Parameter("query", _text("The question"), required=True)],
+                [Parameter("query", text_of("The question"), required=True)],
                 pages=here,
                 read_only=True,
             )
         self._checkout_tools()
 
     def _checkout_tools(self) -> None:
-        buyer = _object(first_name=_text(), last_name=_text(), email=_text())
-        place = _object(street_address=_text(), postal_code=_text(), address_locality=_text("City"))
+        buyer = object_of(first_name=text_of(), last_name=text_of(), email=text_of())
+        place = object_of(
+            street_address=text_of(), postal_code=text_of(), address_locality=text_of("City")
+        )
         there = (CHECKOUT_PATH,)
         self.offer(
             "read_checkout",
@@ -208,8 +224,8 @@ class Storefront(World):
             read_only=True,
             untrusted=True,
         )
-        method = _object(type=_text("shipping or pickup"), destinations=_list(place))
-        checkout = _object(buyer=buyer, fulfillment=_object(methods=_list(method)))
+        method = object_of(type=text_of("shipping or pickup"), destinations=list_of(place))
+        checkout = object_of(buyer=buyer, fulfillment=object_of(methods=list_of(method)))
         self.offer(
             "fill",
             "update checkout",
@@ -242,10 +258,10 @@ class Storefront(World):
         found = self.found(query, top)
         messages: list[JsonValue] = []
         if not found:
-            messages.append(_info("not_found", f'Nothing matches "{query}".'))
+            messages.append(info("not_found", f'Nothing matches "{query}".'))
         page: JsonObject = {"has_next_page": False, "total_count": len(found)}
-        listed: list[JsonValue] = [self._told(product, query) for product in found]
-        told: JsonObject = {"ucp": _envelope("catalog"), "products": listed, "pagination": page}
+        listed: list[JsonValue] = [self._document_of(product, query) for product in found]
+        told: JsonObject = {"ucp": envelope("catalog"), "products": listed, "pagination": page}
         return {**told, "messages": messages} if messages else told
 
     def as_asked(self, product: Product, query: str) -> list[Variant]:
@@ -258,37 +274,8 @@ class Storefront(World):
 
         return sorted(product.variants, key=rank)
 
-    def _told(self, product: Product, query: str) -> JsonObject:
-        return {
-            "id": product.id,
-            "title": product.title,
-            "description": {"plain": f"{product.title} by {self.brand}."},
-            "url": f"https://{self.brand.lower()}.example/{product.id.rsplit('/', 1)[-1]}",
-            "price_range": {
-                "min": self._amount(cheapest(product)),
-                "max": self._amount(max(variant.price for variant in product.variants)),
-            },
-            "options": [
-                {"name": name, "values": [{"label": label} for label in labels]}
-                for name, labels in product.options.items()
-            ],
-            "variants": [self._variant(variant) for variant in self.as_asked(product, query)],
-        }
-
-    def _variant(self, variant: Variant) -> JsonObject:
-        return {
-            "id": variant.id,
-            "title": variant.title,
-            "price": self._amount(variant.price),
-            "availability": {
-                "available": variant.available,
-                "status": _STATUS[variant.available],
-            },
-            "options": [{"name": name, "label": label} for name, label in variant.options.items()],
-        }
-
-    def _amount(self, minor: int) -> JsonObject:
-        return {"amount": minor, "currency": self.code}
+    def _document_of(self, product: Product, query: str = "") -> JsonObject:
+        return product_document(product, self.as_asked(product, query), self.brand, self.code)
 
     def _product(self, args: Args) -> Answer:
         catalog = cast("JsonObject", args.get("catalog") or {})
@@ -297,42 +284,22 @@ class Storefront(World):
             if ident == product.id or any(ident == variant.id for variant in product.variants):
                 chosen = cast("list[JsonObject]", catalog.get("selected") or [])
                 query = " ".join(str(each.get("label")) for each in chosen)
-                return {"ucp": _envelope("catalog"), "product": self._told(product, query)}
+                return {"ucp": envelope("catalog"), "product": self._document_of(product, query)}
         raise Refusal(f'There is no product with the id "{ident}". search_catalog gives ids.')
 
     def _lookup(self, args: Args) -> Answer:
         catalog = cast("JsonObject", args.get("catalog") or {})
         ids = {str(each) for each in cast("list[JsonValue]", catalog.get("ids") or [])}
         found = [p for p in self.products if ids & {p.id, *(v.id for v in p.variants)}]
-        listed: list[JsonValue] = [self._told(product, "") for product in found]
-        return {"ucp": _envelope("catalog"), "products": listed}
+        listed: list[JsonValue] = [self._document_of(product) for product in found]
+        return {"ucp": envelope("catalog"), "products": listed}
 
     def _cart(self, args: Args) -> Answer:
-        lines: list[JsonValue] = []
-        for key, count in self.cart.items():
-            variant = self.variant(key)
-            item: JsonObject = {"id": variant.id, "title": variant.full_title}
-            item["price"] = variant.price
-            line: JsonObject = {"item": item, "quantity": count}
-            line["totals"] = self._sums(variant.price * count, variant.price * count)
-            if self.line_ids:
-                line = {"id": variant.id.replace("ProductVariant", "CartLine"), **line}
-            lines.append(line)
-        totals = self._sums(sum(v.price * n for v, n in self.lines()), self.total())
-        told: JsonObject = {"ucp": _envelope("cart")}
-        if self.line_ids:
-            told["id"] = f"gid://{self.brand.lower()}/Cart/{self.days}"
-        told |= {"line_items": lines, "currency": self.code}
-        if self.coupon:
-            told["discounts"] = {"codes": [self.coupon]}
-        told["totals"] = totals
-        if not lines:
-            told["messages"] = [_info("cart_empty", "The cart is empty.")]
-        return told
+        return self._cart_document()
 
-    def _sums(self, subtotal: int, total: int) -> list[JsonValue]:
-        sums: list[JsonValue] = [{"type": "total", "amount": total}]
-        return [{"type": "subtotal", "amount": subtotal}, *sums] if self.line_ids else sums
+    def _cart_document(self) -> JsonObject:
+        ident = f"gid://{self.brand.lower()}/Cart/{self.days}" if self.line_ids else None
+        return cart_document(self.lines(), self.total(), self.code, ident, self.coupon)
 
     def lines(self) -> list[tuple[Variant, int]]:
         """What is in the cart, and how many of it."""
@@ -353,13 +320,13 @@ class Storefront(World):
                 raise Refusal(f'The coupon code "{code}" is not valid.')
             self.coupon = str(code)
         self.cart = {key: count for key, count in changed.items() if count}
-        return self._cart({})
+        return self._cart_document()
 
     def _empty(self, args: Args) -> Answer:
         if not self.cart:
             raise Refusal("The cart is empty already.")
         self.cart = {}
-        return self._cart({})
+        return self._cart_document()
 
     def _checkout(self, args: Args) -> Answer:
         if not self.cart:
@@ -368,9 +335,7 @@ class Storefront(World):
         return Moved(told, CHECKOUT_PATH, f"Checkout – {self.brand}")
 
     def _document(self, status: str) -> JsonObject:
-        cart = self._cart({})
-        assert isinstance(cart, dict), "a cart is a document"
-        told: JsonObject = {**cart, "status": status}
+        told: JsonObject = {**self._cart_document(), "status": status}
         if status == "incomplete":
             told["messages"] = [
                 {"type": "error", "code": f"missing_{name}", "content": f"The {name} is missing."}
@@ -398,7 +363,7 @@ class Storefront(World):
             for name in POLICIES
             if _stem(name) in query or name in query
         ]
-        return {"ucp": _envelope("catalog"), "policies": told}
+        return {"ucp": envelope("catalog"), "policies": told}
 
     def policy(self, name: str) -> str:
         """What this shop says of that."""
@@ -410,31 +375,6 @@ class Storefront(World):
         for variant in chosen:
             self.cart[variant.id] = self.draw.whole(1, 4)
         return chosen
-
-
-def _envelope(capability: str) -> JsonObject:
-    return {"version": "2026-04-08", "status": "success", "capabilities": {capability: []}}
-
-
-def _info(code: str, content: str) -> JsonObject:
-    return {"type": "info", "code": code, "content": content}
-
-
-def _object(required: Sequence[str] = (), /, **properties: JsonValue) -> JsonObject:
-    schema: JsonObject = {"type": "object", "properties": properties}
-    return {**schema, "required": [*required]} if required else schema
-
-
-def _text(says: str = "") -> JsonObject:
-    return {"type": "string", "description": says} if says else {"type": "string"}
-
-
-def _minor(says: str) -> JsonObject:
-    return {"type": "integer", "minimum": 0, "description": f"{says}, in minor units"}
-
-
-def _list(items: JsonObject) -> JsonObject:
-    return {"type": "array", "items": items}
 
 
 def _stem(word: str) -> str:
