@@ -5,60 +5,34 @@ tell which part of the schema it is. What cannot be told in such words is told a
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher
-from typing import Literal
+from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from webmcp_agent.agent.kinds import Kind, identity, kind_words, shown
 from webmcp_agent.agent.references import SchemaTooLarge
-from webmcp_agent.agent.words import words
 from webmcp_agent.browser.tools import PageTool
-from webmcp_agent.scenarios.contract_inclusion import (
-    AS_WRITTEN,
-    UNEVALUATED,
-    Inclusion,
-    Side,
-    TooHard,
+from webmcp_agent.scenarios.contract_facets import (
+    Finding,
+    Level,
+    bound_changes,
+    calls_with,
+    kind_changes,
+    rule_changes,
+    subject,
+    text_changes,
+    written_rule_changes,
 )
+from webmcp_agent.scenarios.contract_inclusion import Inclusion, Side, TooHard
 from webmcp_agent.scenarios.contract_shapes import (
-    ALL_KINDS,
     NOTHING,
-    NUMBERS,
     Node,
     Shape,
-    ShapeKind,
-    first_of,
     ordered_names,
     refusing,
 )
 
-Level = Literal["breaking", "compatible", "cosmetic"]
-LEVELS: tuple[Level, ...] = ("breaking", "compatible", "cosmetic")
-
-SAME_TEXT = 0.5
-"""Share of words in order from which a changed description counts as reworded, not rewritten."""
 _DEPTH = 8
 """Places inside one another that are told apart."""
-_SHOWN_VALUES = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One change in the arguments."""
-
-    level: Level
-    kind: str
-    at: str
-    """The parameter, such as `address.city` or `tags[]`; empty for the arguments as a whole."""
-    text: str
-    affects: str = ""
-    """Which calls break, of a breaking change."""
-    told: bool = False
-    """Breaking although the schema may still take what it took: a caller's argument lost its
-    meaning."""
 
 
 def argument_changes(old: PageTool, new: PageTool) -> list[Finding]:
@@ -87,23 +61,6 @@ def _text(schema: JsonValue) -> str:
     return json.dumps(schema)
 
 
-def text_change(kind: str, at: str, old: str, new: str) -> Finding | None:
-    """How a text for people and models changed."""
-    subject = f"{at}: the {kind}" if at else f"the {kind}"
-    if " ".join(old.split()) == " ".join(new.split()):
-        return None
-    if not old or not new:
-        verb = "added" if new else "gone"
-        return Finding(
-            "cosmetic", f"{kind}-{verb}", at, f"{subject} is {verb}: {shown(new or old, 80)}"
-        )
-    ratio = SequenceMatcher(None, words(old), words(new), autojunk=False).ratio()
-    rewritten = ratio < SAME_TEXT
-    how = "rewritten; a model may read it differently" if rewritten else "reworded"
-    text = f"{subject} is {how}: {shown(new, 160)}, was {shown(old, 160)}"
-    return Finding("cosmetic", f"{kind}-{'rewritten' if rewritten else 'changed'}", at, text)
-
-
 class _Comparison:
     def __init__(self, old: Side, new: Side) -> None:
         self.found: list[Finding] = []
@@ -129,7 +86,7 @@ class _Comparison:
         except (TooHard, RecursionError):
             before, after = [], []
         if before and after:
-            self._texts(at, before, after)
+            self.found += text_changes(at, before, after)
             self._facets(at, before, after)
         self._above.pop()
         self._again.discard(key)
@@ -147,142 +104,28 @@ class _Comparison:
         if not holds and not any(
             f.level == "breaking" and f.kind != "default-changed" for f in here
         ):
-            text = f"{_subject(at)} may take less than before: its rules changed"
-            self.found.append(Finding("breaking", "narrowed", at, text, _calls_with(at)))
+            text = f"{subject(at)} may take less than before: its rules changed"
+            self.found.append(Finding("breaking", "narrowed", at, text, calls_with(at)))
         if not here and holds and not Inclusion(self._new, self._old).holds(new, old):
-            text = f"{_subject(at)} takes more than before"
+            text = f"{subject(at)} takes more than before"
             self.found.append(Finding("compatible", "widened", at, text))
 
     def _add(self, level: Level, kind: str, at: str, text: str, affects: str = "") -> None:
         self.found.append(Finding(level, kind, at, text, affects))
 
     def _facets(self, at: str, before: list[Shape], after: list[Shape]) -> None:
-        self._kinds(at, before, after)
+        self.found += kind_changes(at, before, after)
         # A choice between one thing and null is that thing.
         mains = [[shape for shape in each if shape.kinds != NOTHING] for each in (before, after)]
         if len(mains[0]) == 1 and len(mains[1]) == 1:
             old, new = mains[0][0], mains[1][0]
-            self._bounds(at, old, new)
-            self._rules(at, old, new)
-            self._written_rules(at, old, new)
+            self.found += bound_changes(at, old, new)
+            self.found += rule_changes(at, old, new)
+            self.found += written_rule_changes(at, old, new)
             if "array" in old.kinds & new.kinds and not old.prefix and not new.prefix:
                 self.compare(f"{at}[]", old.item(0), new.item(0))
         if any("object" in s.kinds for s in before) and any("object" in s.kinds for s in after):
             self._parameters(at, before, after)
-
-    def _kinds(self, at: str, before: list[Shape], after: list[Shape]) -> None:
-        old_values, new_values = _values(before), _values(after)
-        if new_values is not None:
-            self._allowed_values(at, old_values, new_values)
-            return
-        old, new = _kinds(before), _kinds(after)
-        if old_values is not None and old <= new:
-            self._add(
-                "compatible", "values-opened", at, f"{_subject(at)} takes other values too now"
-            )
-        elif gone := old - new:
-            text = f"{_subject(at)} takes {_words(new)} now, it took {_words(old)}"
-            self._add(
-                "breaking", "type-narrowed", at, text, f"calls with {_words(gone)} for {_name(at)}"
-            )
-        elif more := new - old:
-            text = f"{_subject(at)} also takes {_words(more)} now"
-            self._add("compatible", "type-widened", at, text)
-
-    def _allowed_values(self, at: str, old: list[JsonValue] | None, new: list[JsonValue]) -> None:
-        if old is None:
-            text = f"{_subject(at)} takes only {_listed(new)} now"
-            self._add("breaking", "values-limited", at, text, f"calls with another {_name(at)}")
-            return
-        gone, more = _without(old, new), _without(new, old)
-        if gone:
-            text = f"{_subject(at)} no longer takes {_listed(gone)}"
-            affects = f"calls with {_name(at)} {_listed(gone)}"
-            self._add("breaking", "values-narrowed", at, text, affects)
-        if more:
-            self._add(
-                "compatible", "values-widened", at, f"{_subject(at)} also takes {_listed(more)} now"
-            )
-        if not gone and not more and list(map(identity, old)) != list(map(identity, new)):
-            self._add(
-                "cosmetic", "order-changed", at, f"the values of {_name(at)} stand in another order"
-            )
-
-    def _bounds(self, at: str, old: Shape, new: Shape) -> None:
-        limits: list[tuple[str, int, ShapeKind, Callable[[Shape], int | float | None]]] = [
-            ("the shortest text", 1, "string", lambda s: s.least("minLength") or None),
-            ("the longest text", -1, "string", lambda s: s.most("maxLength")),
-            ("the fewest items", 1, "array", lambda s: s.least("minItems") or None),
-            ("the most items", -1, "array", lambda s: s.most("maxItems")),
-            ("the fewest properties", 1, "object", lambda s: s.least("minProperties") or None),
-            ("the most properties", -1, "object", lambda s: s.most("maxProperties")),
-        ]
-        if old.values is None and new.values is None:
-            for label, sign, kind, read in limits:
-                if kind in old.kinds & new.kinds:
-                    self._bound(at, label, sign, read(old), read(new))
-            if old.kinds & new.kinds & NUMBERS:
-                for label, sign in (("the lowest number", 1), ("the highest number", -1)):
-                    ends = [shape.bound(sign) for shape in (old, new)]
-                    values = [None if end is None else end[0] for end in ends]
-                    if values[0] != values[1]:
-                        self._bound(at, label, sign, *values)
-                    elif ends[0] != ends[1] and ends[0] and ends[1]:
-                        is_out = "no longer" if ends[1][1] else "now"
-                        level: Level = "breaking" if ends[1][1] else "compatible"
-                        text = f"{_subject(at)} {is_out} takes {ends[0][0]}"
-                        self._add(
-                            level, "bound-moved", at, text, f"calls with {_name(at)} {ends[0][0]}"
-                        )
-
-    def _bound(
-        self, at: str, label: str, sign: int, old: int | float | None, new: int | float | None
-    ) -> None:
-        if old == new:
-            return
-        text = f"{_subject(at)}: {label} is {_or_none(new)}, was {_or_none(old)}"
-        if new is not None and (old is None or sign * new > sign * old):
-            beyond = "below" if sign > 0 else "above"
-            what = label.removeprefix("the ").partition(" ")[2]
-            affects = f"calls with {_name(at)} {beyond} {new}"
-            if what != "number":
-                affects = f"calls whose {_name(at)} has {'less' if sign > 0 else 'more'} than {new}"
-            self._add("breaking", "bound-narrowed", at, text, affects)
-        else:
-            self._add("compatible", "bound-widened", at, text)
-
-    def _rules(self, at: str, old: Shape, new: Shape) -> None:
-        for keyword, kinds in (
-            ("pattern", {"string"}),
-            ("format", {"string"}),
-            ("multipleOf", NUMBERS),
-            ("uniqueItems", {"array"}),
-        ):
-            one, other = old.all_of(keyword), new.all_of(keyword)
-            if not kinds & old.kinds & new.kinds or _same(one, other):
-                continue
-            now, was = _or_none(*other), _or_none(*one)
-            text = f"{_subject(at)}: {keyword} is {now}, was {was}"
-            narrower = bool(_without(other, one)) and other != [False]
-            level: Level = "breaking" if narrower else "compatible"
-            affects = f"calls whose {_name(at)} does not fit" if narrower else ""
-            self._add(level, f"{keyword}-changed", at, text, affects)
-
-    def _written_rules(self, at: str, old: Shape, new: Shape) -> None:
-        """Rules that are only compared as they are written."""
-        for group in (*AS_WRITTEN, *((keyword,) for keyword in sorted(UNEVALUATED))):
-            one, other = (
-                [{key: flat[key] for key in group if key in flat} for flat in shape.flats]
-                for shape in (old, new)
-            )
-            gone = _without([*one], [*other, {}])
-            if _without([*other], [*one, {}]):
-                text = f"{_subject(at)}: the rule {group[0]!r} is {'another' if gone else 'new'}"
-                self._add("breaking", "rule-changed", at, text, _calls_with(at))
-            elif gone:
-                self._add(
-                    "compatible", "rule-gone", at, f"{_subject(at)}: the rule {group[0]!r} is gone"
-                )
 
     def _parameters(self, at: str, before: list[Shape], after: list[Shape]) -> None:
         before = [shape for shape in before if "object" in shape.kinds]
@@ -309,11 +152,11 @@ class _Comparison:
                 self._add("compatible", "parameter-optional", path, f"{path} is optional now")
         closed = [all(shape.is_closed for shape in each) for each in (before, after)]
         if closed[1] and not closed[0]:
-            text = f"{_subject(at)}: names that are not described are refused now"
+            text = f"{subject(at)}: names that are not described are refused now"
             affects = "calls with other names"
             self.found.append(Finding("breaking", "closed", at, text, affects, told=True))
         elif closed[0] and not closed[1]:
-            text = f"{_subject(at)}: names that are not described are taken now"
+            text = f"{subject(at)}: names that are not described are taken now"
             self._add("compatible", "opened", at, text)
         if len(before) == 1 and len(after) == 1:
             for name in names[0]:
@@ -335,21 +178,6 @@ class _Comparison:
         text, affects = f"{path} is gone{hint}", f"calls that send {path}"
         self.found.append(Finding("breaking", "parameter-gone", path, text, affects, told=True))
 
-    def _texts(self, at: str, before: list[Shape], after: list[Shape]) -> None:
-        for keyword in ("description", "title"):
-            old, new = (_first_text(shapes, keyword) for shapes in (before, after))
-            if (finding := text_change(keyword, at, old, new)) is not None:
-                self.found.append(finding)
-        for keyword in ("default", "deprecated", "examples"):
-            old, new = (first_of(shapes, keyword) for shapes in (before, after))
-            if _same(old, new):
-                continue
-            text = f"{_subject(at)}: {keyword} is {_or_none(*new)}, was {_or_none(*old)}"
-            level: Level = "breaking" if keyword == "default" and old and new else "cosmetic"
-            affects = f"calls without {_name(at)}" if level == "breaking" else ""
-            finding = Finding(level, f"{keyword}-changed", at, text, affects, told=True)
-            self.found.append(finding)
-
 
 def _identities(side: Side, node: Node) -> tuple[int, ...]:
     """What a place is, however often it is referred to."""
@@ -360,75 +188,9 @@ def _identities(side: Side, node: Node) -> tuple[int, ...]:
     return tuple(map(id, targets))
 
 
-def _subject(at: str) -> str:
-    return at or "the arguments"
-
-
-def _name(at: str) -> str:
-    return at or "arguments"
-
-
-def _calls_with(at: str) -> str:
-    return f"calls that send {at}" if at else "some calls"
-
-
 def _join(at: str, name: str) -> str:
     return f"{at}.{name}" if at else name
 
 
-def _kinds(shapes: Iterable[Shape]) -> frozenset[ShapeKind]:
-    return frozenset(kind for shape in shapes for kind in shape.kinds)
-
-
-def _values(shapes: Sequence[Shape]) -> list[JsonValue] | None:
-    """The only values of a choice; two of the kinds that have few values are not listed."""
-    found: list[JsonValue] = []
-    for shape in shapes:
-        if shape.values is None or not any(
-            "enum" in flat or "const" in flat for flat in shape.flats
-        ):
-            if shape.kinds == NOTHING:
-                found.append(None)
-                continue
-            return None
-        found += shape.values
-    return None if found == [None] else found
-
-
-def _words(kinds: frozenset[ShapeKind]) -> str:
-    if kinds == ALL_KINDS:
-        return "anything"
-    named: list[Kind] = []
-    for kind in ("string", "integer", "fraction", "boolean", "array", "object", "null"):
-        if kind in kinds:
-            named.append("number" if kind == "fraction" else kind)
-    return kind_words(named)
-
-
-def _listed(values: Sequence[JsonValue]) -> str:
-    texts = [shown(value) for value in values[:_SHOWN_VALUES]]
-    more = len(values) - len(texts)
-    return ", ".join([*texts, f"and {more} more"] if more else texts)
-
-
-def _or_none(*values: JsonValue) -> str:
-    texts = [shown(value) for value in values if value is not None]
-    return " and ".join(texts) or "none"
-
-
-def _same(one: Sequence[JsonValue], other: Sequence[JsonValue]) -> bool:
-    return list(map(identity, one)) == list(map(identity, other))
-
-
-def _without(values: Sequence[JsonValue], others: Sequence[JsonValue]) -> list[JsonValue]:
-    known = set(map(identity, others))
-    return [value for value in values if identity(value) not in known]
-
-
 def _always_required(shapes: Sequence[Shape]) -> set[str]:
     return {n for n in shapes[0].required if all(n in shape.required for shape in shapes)}
-
-
-def _first_text(shapes: Iterable[Shape], keyword: str) -> str:
-    found = first_of(shapes, keyword)
-    return found[0] if found and isinstance(found[0], str) else ""

@@ -11,13 +11,8 @@ from difflib import SequenceMatcher
 from webmcp_agent.agent.words import words
 from webmcp_agent.browser.tools import JsonObject, PageTool
 from webmcp_agent.scenarios.contract import Contract
-from webmcp_agent.scenarios.contract_arguments import (
-    LEVELS,
-    SAME_TEXT,
-    Level,
-    argument_changes,
-    text_change,
-)
+from webmcp_agent.scenarios.contract_arguments import argument_changes
+from webmcp_agent.scenarios.contract_facets import LEVELS, SAME_TEXT, Level, text_change
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from rich.text import Text
 from webmcp_agent.browser.tools import JsonObject
 from webmcp_agent.scenarios.console import printable
 from webmcp_agent.scenarios.contract import START, Contract
-from webmcp_agent.scenarios.contract_arguments import Level
 from webmcp_agent.scenarios.contract_changes import Change, by_level
+from webmcp_agent.scenarios.contract_facets import Level
 from webmcp_agent.scenarios.contract_lint import LintFinding
 
 _STYLES: dict[Level, str] = {"breaking": "red", "compatible": "green", "cosmetic": "dim"}
