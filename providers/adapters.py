@@ -6,8 +6,10 @@ loaded.
 """
 
 import hashlib
+import os
 import shutil
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -49,6 +51,29 @@ def read_adapter(folder: Path) -> Adapter:
         digest.hexdigest(),
         template.read_text(encoding="utf-8") if template.is_file() else None,
     )
+
+
+def mean_adapter(adapters: Sequence[Path], out: Path) -> None:
+    """Write into `out` the mean of adapters that one training went through, the last one's form.
+
+    Stages of a training each forget a little of the one before; their mean keeps more of both
+    (Wortsman et al. 2022, "Model soups"). Weights are averaged in float32, and land last, by
+    rename."""
+    torch: Any = import_module("torch")
+    tensors: Any = import_module("safetensors.torch")
+
+    every: list[dict[str, Any]] = [tensors.load_file(str(each / _FILES[1])) for each in adapters]
+    mean = {
+        name: torch.stack([one[name].float() for one in every]).mean(0).to(weight.dtype)
+        for name, weight in every[-1].items()
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    for file in (_FILES[0], _TEMPLATE):
+        if (adapters[-1] / file).is_file():
+            shutil.copyfile(adapters[-1] / file, out / file)
+    partial = out / f"{_FILES[1]}.partial"
+    tensors.save_file(mean, partial, metadata={"format": "pt"})
+    os.replace(partial, out / _FILES[1])
 
 
 def merge_adapter(base: Path, adapter: Adapter, folder: Path, signal: AbortSignal) -> None:

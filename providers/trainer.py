@@ -244,9 +244,7 @@ class Trainer:
                 state["state"][index] = kept
         self.optimizer.load_state_dict(state)
         self._spread()
-        plain = json.loads(metadata["result"])
-        plain["validations"] = [Validation(**each) for each in plain["validations"]]
-        return TrainingResult(**plain)
+        return TrainingResult.read(metadata["result"])
 
     def save_adapter(self, out: Path, template: str | None) -> None:
         """The adapter as peft loads it, in bfloat16, and the chat template it was trained with."""

@@ -57,7 +57,7 @@ def train(
     if start is not None:
         trainer.start_from(start)
     result = (trainer.load_checkpoint(file, recipe) if resume else None) or TrainingResult()
-    result.examples = len(examples)
+    result.seed, result.examples = options.seed, len(examples)
     result.tokens = options.epochs * sum(len(e.ids) for e in examples)
     result.reply_tokens = options.epochs * sum(
         end - start for e in examples for start, end in e.replies

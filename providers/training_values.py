@@ -1,6 +1,8 @@
 """What a training is told and what it tells: conversations, recipe, plan, progress and result."""
 
+import json
 from dataclasses import dataclass, field
+from typing import Self
 
 from webmcp_agent.providers.base import PromptParts
 
@@ -80,6 +82,8 @@ class Validation:
 class TrainingResult:
     """What was learnt, step by step."""
 
+    seed: int = 1
+    """Of the recipe."""
     steps: int = 0
     losses: list[float] = field(default_factory=list[float])
     validations: list[Validation] = field(default_factory=list[Validation])
@@ -92,3 +96,10 @@ class TrainingResult:
     seconds: float = 0.0
     finished: bool = False
     """False after Stop: the checkpoint is there, and training can go on."""
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """What was written as JSON."""
+        plain = json.loads(text)
+        plain["validations"] = [Validation(**each) for each in plain["validations"]]
+        return cls(**plain)

@@ -17,6 +17,7 @@ from pydantic import JsonValue
 
 from webmcp_agent.browser.tools import PageTool
 from webmcp_agent.providers.abort import AbortSignal
+from webmcp_agent.providers.adapters import mean_adapter
 from webmcp_agent.providers.base import LocalProvider
 from webmcp_agent.providers.training import train
 from webmcp_agent.providers.training_values import (
@@ -53,6 +54,7 @@ BASE_NAME = "HuggingFaceTB/SmolLM2-135M-Instruct"
 CURRICULUM = "curriculum:"
 """In place of a page: the shipped adapter."""
 _WEIGHTS = "adapter_model.safetensors"
+_RESULT = "training.json"
 _MANY = 1_000_000
 """Conversations: more than are ever taken."""
 
@@ -80,6 +82,8 @@ SHIPPED = (
     Stage(FORMS, 1000, TrainingOptions(learning_rate=5e-4, falling=0.8)),
     Stage(REQUESTS, 1400, TrainingOptions(learning_rate=5e-4, falling=0.9)),
 )
+_MEANT = 2
+"""Stages, the last ones, whose mean the shipped adapter is."""
 SITE_OPTIONS = TrainingOptions(learning_rate=3e-4, falling=0.6)
 """Gentler than from scratch: it begins with the shipped adapter."""
 
@@ -141,28 +145,38 @@ def tune_curriculum(
     callbacks: TuneCallbacks | None = None,
     signal: AbortSignal | None = None,
 ) -> TrainingResult:
-    """Train the shipped adapter anew, stage by stage; the result is that of the last stage.
+    """Train the shipped adapter anew, stage by stage: the mean of what the last stages learnt.
 
-    Blocking; ends early, resumable, when `signal` is set."""
+    The result is that of the last stage. Blocking; ends early, resumable, when `signal` is set."""
     usual = sum(stage.examples for stage in SHIPPED)
     scale = (settings.examples or usual) / usual
     held = _joined(Curriculum(settings.seed, UNSEEN, unseen=True).conversations(settings.held_out))
-    start: Path | None = None
+    folders: list[Path] = []
     result = TrainingResult()
     for number, stage in enumerate(SHIPPED):
-        last = number == len(SHIPPED) - 1
-        folder = settings.out if last else settings.out / f"stage-{number + 1}"
-        seed = settings.seed + number
-        if last or not (folder / _WEIGHTS).is_file():
-            lessons = _first(
-                Curriculum(seed, stage.mix).conversations(_MANY), round(stage.examples * scale)
-            )
+        folder = settings.out / f"stage-{number + 1}"
+        seed, count = settings.seed + number, round(stage.examples * scale)
+        if (done := _done(folder, seed, count)) is not None:
+            result = done
+        else:
+            lessons = _first(Curriculum(seed, stage.mix).conversations(_MANY), count)
             options = replace(settings.options or stage.options, seed=seed, base_name=BASE_NAME)
+            start = folders[-1] if folders else None
             result = _train(base, lessons, held, folder, options, start, callbacks, signal)
             if not result.finished:
-                break
-        start = folder
+                return result
+        folders.append(folder)
+    mean_adapter(folders[-_MEANT:], settings.out)
+    write_curve(settings.out, result)
     return result
+
+
+def _done(folder: Path, seed: int, examples: int) -> TrainingResult | None:
+    """The result of a stage that was finished before, by the same command."""
+    if not (folder / _WEIGHTS).is_file() or not (folder / _RESULT).is_file():
+        return None
+    result = TrainingResult.read((folder / _RESULT).read_text(encoding="utf-8"))
+    return result if (result.seed, result.examples) == (seed, examples) else None
 
 
 def tune_site(
@@ -238,9 +252,7 @@ def write_curve(out: Path, result: TrainingResult) -> None:
     held = [(each.step, each.loss) for each in result.validations]
     title = f"Loss over {result.steps} steps, {result.examples} examples"
     (out / "curve.svg").write_text(curve_svg(result.losses, held, title), encoding="utf-8")
-    (out / "training.json").write_text(
-        json.dumps(asdict(result), indent=1) + "\n", encoding="utf-8"
-    )
+    (out / _RESULT).write_text(json.dumps(asdict(result), indent=1) + "\n", encoding="utf-8")
 
 
 async def examine_site(

@@ -1,7 +1,9 @@
 """Tuning for a site: its lessons, a real training of a tiny model, card, curve and table."""
 
 import json
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import JsonValue
@@ -109,6 +111,16 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def assert_mean_of(mean: Path, adapters: list[Path]) -> None:
+    load: Any = import_module("safetensors.torch").load_file
+    found = load(str(mean / "adapter_model.safetensors"))
+    each = [load(str(adapter / "adapter_model.safetensors")) for adapter in adapters]
+    assert all(one.keys() == found.keys() for one in each)
+    for name, weight in found.items():
+        between = sum(one[name].float() for one in each) / len(each)
+        assert between.to(weight.dtype).equal(weight), name
+
+
 QUICK = TrainingOptions(rank=2, pack_tokens=9000, validate_every=1000)
 
 
@@ -119,6 +131,10 @@ def test_the_curriculum_trains_an_adapter_with_a_curve(tiny: Path, tmp_path: Pat
     result = tune_curriculum(tiny, settings)
     assert result.finished
     assert (tmp_path / "stage-1" / "adapter_model.safetensors").exists()
+    weights = tmp_path / "adapter_model.safetensors"
+    first, again = weights.read_bytes(), tune_curriculum(tiny, settings)
+    assert (again, weights.read_bytes()) == (result, first)
+    assert_mean_of(tmp_path, [tmp_path / f"stage-{number}" for number in (6, 7)])
     assert {path.name for path in tmp_path.iterdir()} >= {
         "adapter_config.json",
         "adapter_model.safetensors",
