@@ -9,7 +9,7 @@ import hashlib
 import os
 import shutil
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -53,24 +53,26 @@ def read_adapter(folder: Path) -> Adapter:
     )
 
 
-def mean_adapter(adapters: Sequence[Path], out: Path) -> None:
-    """Write into `out` the mean of adapters that one training went through, the last one's form.
+def mean_adapter(adapters: Mapping[Path, float], out: Path) -> None:
+    """Write into `out` the mean of adapters that one training went through, by their weights.
 
     Stages of a training each forget a little of the one before; their mean keeps more of both
-    (Wortsman et al. 2022, "Model soups"). Weights are averaged in float32, and land last, by
-    rename."""
+    (Wortsman et al. 2022, "Model soups"). Averaged in float32, in the form of the last one, and
+    landing by rename, the tensors last."""
     torch: Any = import_module("torch")
     tensors: Any = import_module("safetensors.torch")
 
-    every: list[dict[str, Any]] = [tensors.load_file(str(each / _FILES[1])) for each in adapters]
-    mean = {
-        name: torch.stack([one[name].float() for one in every]).mean(0).to(weight.dtype)
-        for name, weight in every[-1].items()
-    }
+    every = [(tensors.load_file(str(each / _FILES[1])), adapters[each]) for each in adapters]
+    whole = sum(adapters.values())
+    mean: dict[str, Any] = {}
+    for name, weight in every[-1][0].items():
+        parts = [one[name].float() * share for one, share in every]
+        mean[name] = (torch.stack(parts).sum(0) / whole).to(weight.dtype)
+    last = [*adapters][-1]
     out.mkdir(parents=True, exist_ok=True)
     for file in (_FILES[0], _TEMPLATE):
-        if (adapters[-1] / file).is_file():
-            shutil.copyfile(adapters[-1] / file, out / file)
+        if (last / file).is_file():
+            shutil.copyfile(last / file, out / file)
     partial = out / f"{_FILES[1]}.partial"
     tensors.save_file(mean, partial, metadata={"format": "pt"})
     os.replace(partial, out / _FILES[1])

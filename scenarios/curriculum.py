@@ -288,7 +288,18 @@ REQUESTS = Mix(
     spare=0.3,
     full=0.5,
 )
-"""Requests of every kind that say all at once: what is learnt last."""
+"""Requests of every kind that say all at once: what is learnt then."""
+REFUSALS = Mix(
+    (60, 6, 6, 4, 4, 12, 14),
+    0.5,
+    0.95,
+    ShopMix(0.7, 0.7, 0.6, 0.15),
+    "wide",
+    values=0.3,
+    spare=0.2,
+    full=0.5,
+)
+"""What shops do and this one has no tool for, half of all requests: what is learnt last."""
 UNSEEN = Mix((10, 10, 10, 10, 10, 10, 0), 0.12, 0.0, ShopMix(demo=0.0), "unseen")
 """All kinds alike, for evaluation, named in words that no training sees."""
 USUAL = Mix((10, 10, 10, 10, 10, 10, 0), 0.12, 0.0, ShopMix(demo=0.0))

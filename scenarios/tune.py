@@ -32,6 +32,7 @@ from webmcp_agent.scenarios.curriculum import (
     CHOICES,
     FORMS,
     NAMES,
+    REFUSALS,
     REQUESTS,
     SHOPS,
     UNSEEN,
@@ -81,9 +82,10 @@ SHIPPED = (
     Stage(CHOICES, 1800, TrainingOptions(learning_rate=5e-4, falling=0.8)),
     Stage(FORMS, 1000, TrainingOptions(learning_rate=5e-4, falling=0.8)),
     Stage(REQUESTS, 1400, TrainingOptions(learning_rate=5e-4, falling=0.9)),
+    Stage(REFUSALS, 800, TrainingOptions(learning_rate=5e-4, falling=0.9)),
 )
-_MEANT = 2
-"""Stages, the last ones, whose mean the shipped adapter is."""
+_MEANT = (1.0, 1.0, 1.0, 3.0)
+"""Weights of the last stages in the shipped adapter, which is their mean."""
 SITE_OPTIONS = TrainingOptions(learning_rate=3e-4, falling=0.6)
 """Gentler than from scratch: it begins with the shipped adapter."""
 
@@ -166,7 +168,7 @@ def tune_curriculum(
             if not result.finished:
                 return result
         folders.append(folder)
-    mean_adapter(folders[-_MEANT:], settings.out)
+    mean_adapter(dict(zip(folders[-len(_MEANT) :], _MEANT, strict=True)), settings.out)
     write_curve(settings.out, result)
     return result
 

@@ -17,6 +17,7 @@ from webmcp_agent.scenarios.curriculum import (
     CHOICES,
     FORMS,
     NAMES,
+    REFUSALS,
     REQUESTS,
     SHOPS,
     UNSEEN,
@@ -44,7 +45,9 @@ def examples(mix: Mix, *, unseen: bool = False, count: int = FEW) -> list[Exampl
     return [example for conversation in made for example in conversation]
 
 
-@pytest.mark.parametrize("mix", [BROAD, SHOPS, NAMES, VALUES, CHOICES, FORMS, REQUESTS, UNSEEN])
+@pytest.mark.parametrize(
+    "mix", [BROAD, SHOPS, NAMES, VALUES, CHOICES, FORMS, REQUESTS, REFUSALS, UNSEEN]
+)
 def test_the_same_seed_makes_the_same_conversations(mix: Mix) -> None:
     unseen = mix is UNSEEN
     assert examples(mix, unseen=unseen, count=30) == examples(mix, unseen=unseen, count=30)
@@ -58,6 +61,8 @@ def test_every_call_is_one_that_the_page_accepts_and_every_answer_would_pass() -
         *examples(VALUES),
         *examples(CHOICES),
         *examples(FORMS),
+        *examples(REQUESTS),
+        *examples(REFUSALS),
         *examples(UNSEEN, unseen=True),
         *examples(USUAL, unseen=True),
     ]
