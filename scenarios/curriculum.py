@@ -299,7 +299,18 @@ REFUSALS = Mix(
     spare=0.2,
     full=0.5,
 )
-"""What shops do and this one has no tool for, half of all requests: what is learnt last."""
+"""What shops do and this one has no tool for, half of all requests: what is learnt then."""
+STEPS = Mix(
+    (24, 12, 16, 9, 14, 20, 24),
+    0.15,
+    0.8,
+    ShopMix(0.5, 0.6, 0.5, 0.3, checkouts=0.8),
+    "wide",
+    values=0.35,
+    spare=0.3,
+    full=0.4,
+)
+"""All kinds of sites again, and storefronts that take several steps: what is learnt last."""
 UNSEEN = Mix((10, 10, 10, 10, 10, 10, 0), 0.12, 0.0, ShopMix(demo=0.0), "unseen")
 """All kinds alike, for evaluation, named in words that no training sees."""
 USUAL = Mix((10, 10, 10, 10, 10, 10, 0), 0.12, 0.0, ShopMix(demo=0.0))

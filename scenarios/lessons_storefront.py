@@ -8,6 +8,7 @@ from webmcp_agent.agent.digest import cut_result
 from webmcp_agent.agent.wording import RESULT_LIMIT
 from webmcp_agent.browser.tools import ToolFail, ToolOk
 from webmcp_agent.scenarios.lessons import answer, told_failure
+from webmcp_agent.scenarios.lessons_checkout import filled, paid
 from webmcp_agent.scenarios.phrases import Table, Wording, data, plural
 from webmcp_agent.scenarios.shop_wishes import amount_words
 from webmcp_agent.scenarios.simulator import Doing, Lesson, Reply, Script, Turn
@@ -19,7 +20,8 @@ from webmcp_agent.scenarios.vocabulary import Draw
 def storefront_lesson(draw: Draw, domain: Table, wording: Wording) -> Lesson:
     """One storefront and a request to it."""
     world = Storefront(draw, domain)
-    able = [flow for flow in _FLOWS if world.has(flow[1])]
+    steps = world.checkout is not None and draw.chance(_STEPS_SHARE)
+    able = [flow for flow in (_STEPS if steps else _FLOWS) if world.has(flow[1])]
     make = draw.random.choices([f[2] for f in able], [f[0] for f in able])[0]
     return Lesson("storefront", world, [make(world)])
 
@@ -96,6 +98,37 @@ def _add(world: Storefront) -> Turn:
                 yield told_failure(world, seen, f"add {variant.full_title}")
             else:
                 yield _say(world, "added", variant.product.title, n=count, title=variant.full_title)
+
+    return Turn(text, script)
+
+
+def _two(world: Storefront) -> Turn:
+    """Two products in one request."""
+    draw = world.draw
+    able = [p for p in world.products if any(v.available for v in p.variants)]
+    if len(able) < 2:
+        return _add(world)
+    wished = [draw.pick([v for v in p.variants if v.available]) for p in draw.some(able, 2)]
+    counts = [draw.pick((1, 1, 2, 3)) for _ in wished]
+    amounts = [
+        amount_words(draw, count, "en") if count > 1 else draw.pick(("a", "one", "the"))
+        for count in counts
+    ]
+    whats = [_wished(world, variant) for variant in wished]
+    text = _ask(world, "two", amount=amounts[0], what=whats[0], amount2=amounts[1], what2=whats[1])
+
+    def script() -> Script:
+        for variant, count in zip(wished, counts, strict=True):
+            seen = yield from _located(world, variant)
+            if not isinstance(seen, ToolFail):
+                seen = yield from world.act("update", cart=_line(variant, count))
+            if isinstance(seen, ToolFail):
+                yield told_failure(world, seen, f"add {variant.full_title}")
+                return
+        titles = [variant.full_title for variant in wished]
+        facts = [variant.product.title for variant in wished]
+        told = {"n": counts[0], "title": titles[0], "n2": counts[1], "title2": titles[1]}
+        yield _say(world, "two", *facts, **told)
 
     return Turn(text, script)
 
@@ -287,3 +320,13 @@ _FLOWS: Sequence[tuple[int, str, Callable[[Storefront], Turn]]] = (
     (6, "checkout", _checkout),
     (5, "checkout", _order),
 )
+_STEPS: Sequence[tuple[int, str, Callable[[Storefront], Turn]]] = (
+    (30, "search", _two),
+    (20, "checkout", filled),
+    (20, "checkout", paid),
+    (5, "checkout", _order),
+    (15, "policies", _policy),
+    (10, "update", lambda world: _coupon(world) if world.takes_coupons else _change(world)),
+)
+"""Where the checkout offers something: those of several steps, and those that were too few."""
+_STEPS_SHARE = 0.75

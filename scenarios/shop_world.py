@@ -46,6 +46,8 @@ class ShopMix:
     """Of those with product pages, one of these pages is open at first."""
     choices: float = 0.0
     """Requests that compare results, or go on with what was found before."""
+    checkouts: float = 0.0
+    """Storefronts whose checkout offers ways to deliver and to pay, asked for several steps."""
 
 
 class Shop(World):

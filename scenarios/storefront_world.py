@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from webmcp_agent.browser.tools import JsonObject
 from webmcp_agent.scenarios.phrases import Table, plural
+from webmcp_agent.scenarios.shop_world import ShopMix
 from webmcp_agent.scenarios.simulator import (
     Answer,
     Args,
@@ -21,6 +22,7 @@ from webmcp_agent.scenarios.simulator import (
     Refusal,
     World,
 )
+from webmcp_agent.scenarios.storefront_checkout import Checkout
 from webmcp_agent.scenarios.storefront_documents import (
     cart_document,
     envelope,
@@ -61,6 +63,10 @@ class Storefront(World):
         self.days = draw.whole(2, 60)
         self.line_ids = draw.chance(0.6)
         """Lines and the cart itself have ids of their own, besides those of the variants."""
+        mix: ShopMix = domain.get("mix") or ShopMix()
+        offers = mix.checkouts > 0 and draw.chance(mix.checkouts)
+        self.checkout = Checkout(draw) if offers else None
+        """What the checkout offers; None where it only asks for name and address."""
         self._tools()
 
     @property
@@ -224,7 +230,10 @@ class Storefront(World):
             read_only=True,
             untrusted=True,
         )
-        method = object_of(type=text_of("shipping or pickup"), destinations=list_of(place))
+        offered = self.checkout
+        groups = {} if offered is None else {"groups": offered.groups_schema()}
+        kind = text_of("shipping or pickup")
+        method = object_of(type=kind, destinations=list_of(place), **groups)
         checkout = object_of(buyer=buyer, fulfillment=object_of(methods=list_of(method)))
         self.offer(
             "fill",
@@ -239,6 +248,9 @@ class Storefront(World):
             "complete checkout",
             "Place the order once the buyer has agreed to it.",
             self._complete,
+            []
+            if offered is None
+            else [Parameter("checkout", object_of(payment=offered.payment_schema()))],
             pages=there,
             consequential=True,
         )
@@ -341,15 +353,24 @@ class Storefront(World):
                 {"type": "error", "code": f"missing_{name}", "content": f"The {name} is missing."}
                 for name in ("name", "email", "address")
             ]
-        return told
+        return told if self.checkout is None else {**told, **self.checkout.told()}
 
     def _read_checkout(self, args: Args) -> Answer:
-        return self._document("incomplete")
+        is_filled = self.checkout is not None and self.checkout.is_filled
+        return self._document("ready_for_complete" if is_filled else "incomplete")
 
     def _fill(self, args: Args) -> Answer:
+        if self.checkout is not None:
+            self.checkout.fill(args)
+            return self._read_checkout({})
         return self._document("ready_for_complete")
 
     def _complete(self, args: Args) -> Answer:
+        payment = None if self.checkout is None else self.checkout.paid_by(args)
+        if self.checkout is not None and payment is not None and not payment.needs_buyer:
+            told: JsonObject = {"ucp": envelope("checkout"), "status": "completed"}
+            told["order"] = {"id": self.checkout.order}
+            return Moved(json.dumps(told), "/confirmation", f"Thank you – {self.brand}")
         total = self.money(self.total())
         raise Refusal(f"The buyer has to confirm the payment of {total}.", "needs-user")
 

@@ -35,6 +35,7 @@ from webmcp_agent.scenarios.curriculum import (
     REFUSALS,
     REQUESTS,
     SHOPS,
+    STEPS,
     UNSEEN,
     VALUES,
     Curriculum,
@@ -83,6 +84,7 @@ SHIPPED = (
     Stage(FORMS, 1000, TrainingOptions(learning_rate=5e-4, falling=0.8)),
     Stage(REQUESTS, 1400, TrainingOptions(learning_rate=5e-4, falling=0.9)),
     Stage(REFUSALS, 800, TrainingOptions(learning_rate=5e-4, falling=0.9)),
+    Stage(STEPS, 1300, TrainingOptions(learning_rate=5e-4, falling=0.9)),
 )
 _MEANT = (1.0, 1.0, 1.0, 3.0)
 """Weights of the last stages in the shipped adapter, which is their mean."""

@@ -20,6 +20,7 @@ from webmcp_agent.scenarios.curriculum import (
     REFUSALS,
     REQUESTS,
     SHOPS,
+    STEPS,
     UNSEEN,
     USUAL,
     VALUES,
@@ -46,7 +47,7 @@ def examples(mix: Mix, *, unseen: bool = False, count: int = FEW) -> list[Exampl
 
 
 @pytest.mark.parametrize(
-    "mix", [BROAD, SHOPS, NAMES, VALUES, CHOICES, FORMS, REQUESTS, REFUSALS, UNSEEN]
+    "mix", [BROAD, SHOPS, NAMES, VALUES, CHOICES, FORMS, REQUESTS, REFUSALS, STEPS, UNSEEN]
 )
 def test_the_same_seed_makes_the_same_conversations(mix: Mix) -> None:
     unseen = mix is UNSEEN
@@ -63,6 +64,7 @@ def test_every_call_is_one_that_the_page_accepts_and_every_answer_would_pass() -
         *examples(FORMS),
         *examples(REQUESTS),
         *examples(REFUSALS),
+        *examples(STEPS),
         *examples(UNSEEN, unseen=True),
         *examples(USUAL, unseen=True),
     ]
