@@ -1,49 +1,24 @@
 """Ids that a model can know: those which the person or the page has said.
 
-A small model makes ids up. While it writes a call, an argument that names a thing by its id is held
-to the ids that stand in the conversation, and a tool that needs one before any was said is not
-offered when another tool can be asked for it. Only decoding is narrowed: a call that comes some
-other way is checked by the page's own schema alone. Where nothing looks like an id, nothing is
-narrowed.
+What is labelled as one, what looks like one, and whole numbers that count nothing.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from webmcp_agent.agent.words import spaced
-from webmcp_agent.browser.tools import JsonObject, PageTool
-from webmcp_agent.providers.base import ChatTurn, ToolConstraint
+from webmcp_agent.providers.base import ChatTurn
 
 Kind = Literal["string", "integer"]
 
-MOST = 300
-"""Ids that a grammar lists; with more of them the argument is left free."""
 LONGEST = 120
 """Characters of an id."""
-DEEPEST = 8
-"""Levels of an argument that are looked through."""
 LARGEST = 100_000
 """Characters of the conversation that are read, the newest first."""
 
-_NAMED = frozenset(("id", "sku", "uuid", "guid", "slug", "handle"))
-_SAYS_ID = re.compile(r"\bid\b|\bidentifier\b|\bsku\b", re.IGNORECASE)
-_SAYS_MORE = re.compile(r"\b(?:name|title|text|new)\b", re.IGNORECASE)
-_BOUNDS: dict[Kind, tuple[str, str]] = {
-    "string": ("minLength", "maxLength"),
-    "integer": ("minimum", "maximum"),
-}
-_PLAIN = frozenset(
-    "type title description default deprecated minLength maxLength minimum maximum".split()
-)
-"""Keywords of an argument that is narrowed; one that says more of itself is left as it is."""
-_ASKS = frozenset(
-    "all browse check discover explore fetch find get index list locate look lookup my overview "
-    "query read search seek show status view".split()
-)
-"""Words in the names of tools that can be asked what there is."""
-
+NAMED = frozenset(("id", "sku", "uuid", "guid", "slug", "handle"))
+SAYS_ID = re.compile(r"\bid\b|\bidentifier\b|\bsku\b", re.IGNORECASE)
 _LABELLED = re.compile(
     r"""(?<![A-Za-z])(?:id|sku|uuid|guid|slug|handle|ref|code|key)s?["']?\s*[:=#]\s*"""
     r"""["'\[]?([^\s"',;|()\[\]{}<>]+)""",
@@ -64,6 +39,15 @@ _COUNTED = re.compile(
 )
 """Whole numbers that do not count the word behind them: not the 3 of "3 people"."""
 _WHOLE = re.compile(r"-?\d{1,18}")
+_WORD = re.compile(r"[^\W\d_]+")
+_OF_A_NAME = re.compile(r"(?:[A-Z]\w*\s+){2,}$|\b(?:[Ss]ize|[Ss]izes)\s+$")
+"""Before a number: a name of several words, of which it is the last one, or a size."""
+_COUPON = re.compile(
+    r"\b(?:(?:coupon|voucher|discount|promo|promotion|gift)s?(?:\s+(?:code|card|number))?"
+    r"|(?:use|apply|redeem|enter)\s+(?:the\s+|my\s+|a\s+)?code)\s*:?\s+[\"']?([^\s\"',;]+)",
+    re.IGNORECASE,
+)
+"""A coupon by its code, which names no thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +59,27 @@ class KnownIds:
     """The person uses the word: then any of their words may be one."""
     answered: bool
     """A tool has answered before."""
+    said: frozenset[str] = frozenset()
+    """The person's words, singular and plural alike."""
+    coupons: frozenset[str] = frozenset()
+    """Codes of coupons, which may be meant by an argument of the tool itself, but name no thing in
+    a list."""
 
-    def of(self, kind: Kind) -> list[str]:
-        """Those that such an argument can hold."""
-        return [one for one in self.found if kind == "string" or _WHOLE.fullmatch(one)]
+    def of(self, kind: Kind, depth: int) -> list[str]:
+        """Those that an argument can hold, so many levels inside the tool's own arguments."""
+        return [
+            one
+            for one in self.found
+            if (kind == "string" or _WHOLE.fullmatch(one))
+            and (depth <= 1 or one not in self.coupons)
+        ]
 
 
 def known_ids(turns: Sequence[ChatTurn], path: str = "") -> KnownIds:
     """The ids that stand in the results, in what was said, and in the path of the page."""
     found: dict[str, None] = {}
+    said: set[str] = set()
+    coupons: set[str] = set()
     speaks = answered = False
     left = LARGEST
     for turn in reversed(turns):
@@ -94,108 +90,19 @@ def known_ids(turns: Sequence[ChatTurn], path: str = "") -> KnownIds:
             found |= dict.fromkeys(_ids_of_result(text))
         elif turn.role == "user" or "<" not in text:
             found |= dict.fromkeys(_ids_of_words(text))
-            if turn.role == "user" and _SAYS_ID.search(text):
+            coupons |= {_trimmed(match[1]) for match in _COUPON.finditer(text)}
+            said |= stems(text) if turn.role == "user" else set()
+            if turn.role == "user" and SAYS_ID.search(text):
                 speaks = True
                 found |= dict.fromkeys(_tokens(text))
     found |= dict.fromkeys(one for one in path.split("/") if _looks_like_id(one))
     short = tuple(one for one in found if len(one) <= LONGEST)
-    return KnownIds(short, speaks, answered)
+    return KnownIds(short, speaks, answered, frozenset(said), frozenset(coupons))
 
 
-def held_to_known(
-    tools: Sequence[PageTool], constraints: Sequence[ToolConstraint], known: KnownIds
-) -> tuple[ToolConstraint, ...]:
-    """The constraints with ids narrowed to known ones; without tools whose turn cannot be yet."""
-    held: list[ToolConstraint] = []
-    early: set[str] = set()
-    for constraint in constraints:
-        schema, lacks = _narrowed("", constraint.schema, known)
-        if lacks and not known.answered:
-            early.add(constraint.name)
-        if schema is constraint.schema:
-            held.append(constraint)
-        else:
-            # The fingerprint stands for the page's schema, not for this one.
-            held.append(replace(constraint, schema=schema, fingerprint=""))
-    if early and not known.speaks_of_ids and _can_ask(tools, early):
-        return tuple(one for one in held if one.name not in early)
-    return tuple(held)
-
-
-def _narrowed(
-    name: str, schema: JsonObject, known: KnownIds, needed: bool = True, depth: int = 0
-) -> tuple[JsonObject, bool]:
-    """The schema of an argument with its ids narrowed; whether one that it needs is not known.
-
-    The very schema when nothing is narrowed. `needed`: no call can do without the argument."""
-    if (kind := _kind_of_id(name, schema)) is not None:
-        values = known.of(kind)
-        fitting = [one for one in values if _fits(one, kind, schema)]
-        if fitting and len(fitting) <= MOST:
-            return _one_of(kind, fitting), False
-        return schema, needed and not values
-    if depth > DEEPEST:
-        return schema, False
-    lacks = False
-    if isinstance(properties := schema.get("properties"), dict):
-        required = schema.get("required")
-        always = required if isinstance(required, list) else ()
-        members: JsonObject = {}
-        for key, member in properties.items():
-            if not isinstance(member, dict):
-                continue
-            held, lack = _narrowed(key, member, known, needed and key in always, depth + 1)
-            lacks = lacks or lack
-            if held is not member:
-                members[key] = held
-        if members:
-            schema = {**schema, "properties": {**properties, **members}}
-    if isinstance(items := schema.get("items"), dict):
-        least = schema.get("minItems")
-        filled = isinstance(least, int) and least > 0
-        held, lack = _narrowed(name.removesuffix("s"), items, known, needed and filled, depth + 1)
-        lacks = lacks or lack
-        if held is not items:
-            schema = {**schema, "items": held}
-    return schema, lacks
-
-
-def _can_ask(tools: Iterable[PageTool], early: set[str]) -> bool:
-    """Whether a tool is left that may say what there is."""
-    return any(
-        tool.read_only or not _ASKS.isdisjoint(spaced(tool.name).lower().split())
-        for tool in tools
-        if tool.name not in early
-    )
-
-
-def _kind_of_id(name: str, schema: JsonObject) -> Kind | None:
-    if not schema.keys() <= _PLAIN:
-        return None
-    said = schema.get("description")
-    says = isinstance(said, str) and _SAYS_ID.search(said) and not _SAYS_MORE.search(said)
-    last = spaced(name).lower().split()[-1:] or [""]
-    if last[0] not in _NAMED and not says:
-        return None
-    match schema.get("type"):
-        case "string" | "integer" as kind:
-            return kind
-        case _:
-            return None
-
-
-def _fits(value: str, kind: Kind, schema: JsonObject) -> bool:
-    """Whether the page's schema allows it: what is offered instead must never be more."""
-    least, most = _BOUNDS[kind]
-    size = len(value) if kind == "string" else int(value)
-    low, high = schema.get(least), schema.get(most)
-    above = not isinstance(low, int | float) or size >= low
-    return above and (not isinstance(high, int | float) or size <= high)
-
-
-def _one_of(kind: Kind, values: list[str]) -> JsonObject:
-    listed = [int(one) for one in values] if kind == "integer" else values
-    return {"type": kind, "enum": [*dict.fromkeys(listed)]}
+def stems(text: str) -> set[str]:
+    """Its words, singular and plural alike."""
+    return {word.lower().removesuffix("s") for word in _WORD.findall(text)}
 
 
 def _ids_of_result(text: str) -> list[str]:
@@ -215,7 +122,12 @@ def _ids_of_result(text: str) -> list[str]:
 
 def _ids_of_words(text: str) -> list[str]:
     likely = [one for one in _tokens(text) if _looks_like_id(one)]
-    return likely + [match[1] for match in _COUNTED.finditer(text)]
+    counted = (
+        m
+        for m in _COUNTED.finditer(text)
+        if not _OF_A_NAME.search(text[max(0, m.start() - LONGEST) : m.start()])
+    )
+    return likely + [match[1] for match in counted]
 
 
 def _tokens(text: str) -> list[str]:
@@ -231,5 +143,5 @@ def _looks_like_id(token: str) -> bool:
     return (
         bool(_ID_LIKE.fullmatch(token))
         and not _NOT_IDS.fullmatch(token)
-        and token.lower() not in _NAMED
+        and token.lower() not in NAMED
     )

@@ -19,8 +19,9 @@ from webmcp_agent.agent.corrections import (
     told_tool,
 )
 from webmcp_agent.agent.fitting import fit, tool_plan
+from webmcp_agent.agent.held_ids import held_to_known
 from webmcp_agent.agent.history import read_history
-from webmcp_agent.agent.identifiers import held_to_known, known_ids
+from webmcp_agent.agent.identifiers import known_ids
 from webmcp_agent.agent.offer import PageUnread, read_offer, reason_of
 from webmcp_agent.agent.prompt import system_prompt
 from webmcp_agent.agent.racing import StopPressed, TooLate, race

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from webmcp_agent.agent.arguments import constraint_of
-from webmcp_agent.agent.identifiers import MOST, held_to_known, known_ids
+from webmcp_agent.agent.held_ids import MOST, held_to_known
+from webmcp_agent.agent.identifiers import known_ids
 from webmcp_agent.agent.validation import InvalidArgs, validate_args
 from webmcp_agent.agent.wrappers import written_args
 from webmcp_agent.browser.tools import JsonObject, PageTool
@@ -172,6 +173,54 @@ def test_an_id_deep_in_an_argument_is_held_and_waited_for_as_well() -> None:
     lines["item"]["properties"]["id"] = known
     assert schemas["update_cart"] == expected
     assert schemas["look_up"]["properties"] == {"productIds": {"type": "array", "items": known}}
+
+
+CODES: JsonObject = {"type": "array", "items": {"type": "string"}}
+OPTIONAL: JsonObject = {
+    "type": "object",
+    "properties": {**LINES["properties"], "discount_codes": CODES},  # type: ignore[dict-item]
+}
+CHANGE = tool("update_cart", {"cart": OPTIONAL}, "cart")
+LIST = tool("list_tasks", {"projectId": {"type": "string"}, "state": {"type": "string"}})
+ADD = tool("add_to_cart", {"id": {"type": "string"}, "count": {"type": "integer"}})
+
+
+def test_an_optional_id_is_left_out_until_one_was_said() -> None:
+    assert held([SEARCH, LIST], user("what is there to do?"))["list_tasks"]["properties"] == {
+        "state": {"type": "string"}
+    }
+    assert held([SEARCH, ADD], user("two of this, please"))["add_to_cart"]["properties"] == {
+        "count": {"type": "integer"}
+    }
+    assert held([ADD], user("two of this, please")) == {
+        "add_to_cart": constraint_of(ADD, "").schema
+    }
+
+
+def test_a_tool_that_works_on_things_by_id_waits_unless_something_else_of_it_is_asked_for() -> None:
+    assert list(held([SEARCH, CHANGE], user("two red mugs instead of one"))) == ["search"]
+    schema = held([SEARCH, CHANGE], user("use the discount code SAVE10"))["update_cart"]
+    assert schema["properties"] == {"discount_codes": CODES}
+
+
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        pytest.param("use my coupon SAVE10 for p_1", ["p_1"], id="a coupon"),
+        pytest.param("redeem the code SAVE10 for p_1", ["p_1"], id="a code"),
+        pytest.param("add the Trail Runner 2 in size 42 to p_1", ["p_1"], id="a name, a size"),
+        pytest.param("add Order 17 and 18", ["17", "18"], id="numbers of things"),
+    ],
+)
+def test_what_names_something_else_is_no_id_of_a_thing(said: str, known: list[str]) -> None:
+    schema = json.loads(json.dumps(held([SEARCH, NESTED], user(said))["update_cart"]))
+    line = schema["properties"]["lines"]["items"]["properties"]
+    assert line["item"]["properties"]["id"]["enum"] == known
+
+
+def test_a_coupon_may_be_named_by_the_id_of_a_tool_itself() -> None:
+    redeem = tool("redeem", {"voucherId": {"type": "string"}}, "voucherId")
+    assert ids([SEARCH, redeem], user("redeem the voucher AB12"), of="voucherId") == ["AB12"]
 
 
 def test_a_description_makes_an_id_of_any_name() -> None:
