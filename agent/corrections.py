@@ -1,4 +1,4 @@
-"""Plain replies that must not stand: an ignored failure, work handed back, a claim, an echo.
+"""Plain replies that must not stand: failures ignored, work handed back or only announced, claims.
 
 Each function judges one text and decides nothing else; the loop asks them in order. They are
 linear in their input, raise nothing, and know English only: in another language a failure may be
@@ -14,7 +14,9 @@ from difflib import SequenceMatcher
 
 from webmcp_agent.agent.phrases import (
     ACTION_VERBS,
+    ANNOUNCEMENT,
     ASK_FORM,
+    CALLING,
     CLAIM_STARTS,
     CLAIMS,
     CONDITION,
@@ -83,12 +85,7 @@ def told_tool(reply: str, tools: Sequence[PageTool]) -> str | None:
 
     A sentence names a tool when it holds every word of its name or title; the most words win, then
     the first of `tools`. A name of one word has to stand there as it is."""
-    labels = [
-        _Label(tool.name, frozenset(parts), _alone(label) if len(parts) == 1 else None)
-        for tool in tools
-        for label in (tool.name, tool.title or "")
-        if (parts := words(label))
-    ]
+    labels = _labels(tools)
     best: _Label | None = None
     for sentence in sentences(reply):
         own = OWN_WORDS.match(sentence) or OWN_WORDS.match(_after_lead_ins(sentence))
@@ -97,9 +94,26 @@ def told_tool(reply: str, tools: Sequence[PageTool]) -> str | None:
         held = frozenset(words(sentence))
         for label in labels:
             longer = best is None or len(label.parts) > len(best.parts)
-            if longer and label.parts <= held and (not label.alone or label.alone.search(sentence)):
+            if longer and label.is_in(sentence, held):
                 best = label
     return best.tool if best else None
+
+
+def announced_tool(reply: str, tools: Sequence[PageTool]) -> str | None:
+    """The name of the shown tool that the reply says it is about to use, and does not; or None.
+
+    A question announces nothing: the model waits for an answer."""
+    if _asks_back(reply):
+        return None
+    labels = _labels(tools)
+    for sentence in sentences(reply):
+        verbs = {each["verb"].casefold() for each in ANNOUNCEMENT.finditer(sentence)}
+        held = frozenset(words(sentence)) if verbs else frozenset[str]()
+        for label in labels:
+            begins = not verbs.isdisjoint(CALLING | {label.first})
+            if begins and label.is_in(sentence, held):
+                return label.tool
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +122,21 @@ class _Label:
 
     tool: str
     parts: frozenset[str]
+    first: str
     alone: re.Pattern[str] | None
+
+    def is_in(self, sentence: str, held: frozenset[str]) -> bool:
+        """Whether the sentence, whose words are `held`, holds all of it."""
+        return self.parts <= held and (not self.alone or bool(self.alone.search(sentence)))
+
+
+def _labels(tools: Sequence[PageTool]) -> list[_Label]:
+    return [
+        _Label(tool.name, frozenset(parts), first, _alone(label) if len(parts) == 1 else None)
+        for tool in tools
+        for label in (tool.name, tool.title or "")
+        if (parts := words(label)) and (first := spaced(label).casefold().split()[0])
+    ]
 
 
 def _alone(label: str) -> re.Pattern[str]:

@@ -80,6 +80,15 @@ TELL_WORDS = _pattern(
 OWN_WORDS = _pattern(r"(?:i|done)\b")
 """The start of a sentence in which the model speaks of itself."""
 
+ANNOUNCEMENT = _pattern(
+    r"(?:\bi(?:'ll| will| need to| have to| must| should|'m going to| am going to)|\blet me)"
+    r"(?: (?:now|just|first|also|then|try to|have to|need to)\b)* (?P<verb>[a-z]+)"
+)
+"""A sentence in which the model says what it is about to do, and (group `verb`) how it begins."""
+
+CALLING = frozenset("call use try run invoke execute".split())
+"""Verbs that announce the use of a tool, whatever it does."""
+
 # --- failures -------------------------------------------------------------------------------
 
 FAILURE_WORDS = _pattern(

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from webmcp_agent.agent.arguments import checked_args, constraint_of
 from webmcp_agent.agent.corrections import (
+    announced_tool,
     claims_success,
     echoes,
     ignores_failure,
@@ -294,9 +295,11 @@ def _correction(run: Run, text: str, prompt: PromptParts) -> tuple[str, str] | N
             closed = error if error.rstrip().endswith((".", "!", "?", "…")) else f"{error}."
             return "a", NO_CLAIM.format(name=name, error=closed)
     tools = list(run.offer.tools.values())
+    shown = [run.offer.tools[tool.name] for tool in prompt.tools]
+    if announced := announced_tool(text, shown):
+        return "e", YOU_DO_IT.format(tool=announced)
     if not is_action(run.ask, tools):
         return None
-    shown = [run.offer.tools[tool.name] for tool in prompt.tools]
     if told := told_tool(text, shown):
         return "b", YOU_DO_IT.format(tool=told)
     if not run.results and claims_success(text):

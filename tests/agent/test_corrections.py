@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from webmcp_agent.agent.corrections import (
+    announced_tool,
     claims_success,
     echoes,
     ignores_failure,
@@ -108,6 +109,30 @@ def test_a_reply_that_hands_the_work_back_names_the_shown_tool(
 ) -> None:
     """A-066, A-068"""
     assert told_tool(reply, SHOP) == tool
+
+
+@pytest.mark.parametrize(
+    ("reply", "tool"),
+    [
+        ("I'll add to cart now.", "add_to_cart"),
+        ("Sure, I’ll just use search_products.", "search_products"),
+        (
+            'The ids are unknown. I will try the "search_products" function instead.',
+            "search_products",
+        ),
+        ("The cart is empty, so I need to call the open_product tool again.", "open_product"),
+        ("Let me first use searchProducts.", "search_products"),
+        ("I will add it. Shall I open_product first?", None),
+        ("I need to know your email before I checkout.", None),
+        ("I will need your size to add to cart.", None),
+        ("I used search_products.", None),
+        ("You can use search_products.", None),
+        ("I will keep it in mind.", None),
+        ("", None),
+    ],
+)
+def test_a_reply_that_only_announces_a_call_names_the_tool(reply: str, tool: str | None) -> None:
+    assert announced_tool(reply, SHOP) == tool
 
 
 def test_an_explanation_instead_of_a_call_is_work_handed_back() -> None:
@@ -275,7 +300,9 @@ def test_no_text_makes_a_judgement_fail(text: str, other: str) -> None:
     """C-08."""
     tools = [PageTool(other, other, title=text), *SHOP]
     assert is_action(text, tools) in {True, False}
-    assert told_tool(text, tools) in {None, *(tool.name for tool in tools)}
+    names = {None, *(tool.name for tool in tools)}
+    assert told_tool(text, tools) in names
+    assert announced_tool(text, tools) in names
     assert ignores_failure(text, other) in {True, False}
     assert claims_success(text) in {True, False}
     assert echoes(text, [other, text]) in {True, False}

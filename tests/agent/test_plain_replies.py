@@ -112,6 +112,12 @@ async def test_only_a_tool_that_is_shown_is_offered_back() -> None:
             id="telling before claiming, and one of the two",
         ),
         pytest.param(
+            [],
+            ["I will use add_to_cart for that.", "I need to call add_to_cart."],
+            ["The tool add_to_cart is right here: you do it. Call now."],
+            id="a call that is only announced",
+        ),
+        pytest.param(
             [agent_message(REFUSED)],
             ["Done! You can click Add to cart.", "Simply press Add to cart."],
             [
