@@ -135,7 +135,7 @@ def test_the_curriculum_trains_an_adapter_with_a_curve(tiny: Path, tmp_path: Pat
     weights = tmp_path / "adapter_model.safetensors"
     first, again = weights.read_bytes(), tune_curriculum(tiny, settings)
     assert (again, weights.read_bytes()) == (result, first)
-    assert_mean_of(tmp_path, [tmp_path / f"stage-{number}" for number in (5, 6, 7, 8, 8, 8)])
+    assert_mean_of(tmp_path, [tmp_path / f"stage-{number}" for number in (7, 8, 8, 8, 9, 9)])
     assert {path.name for path in tmp_path.iterdir()} >= {
         "adapter_config.json",
         "adapter_model.safetensors",
