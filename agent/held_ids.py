@@ -1,9 +1,10 @@
 """Decoding held to ids that were said: an argument that names a thing by its id takes no other.
 
 A small model makes ids up. Before any was said, when another tool can be asked for one, an argument
-that needs an id is left out, and a tool that can do nothing without is not offered. Only decoding
-is narrowed: a call that comes some other way is checked by the page's own schema alone. Where
-nothing looks like an id, nothing is narrowed.
+that needs an id is left out, and a tool that can do nothing without waits. While one waits, none
+acts in its place: only tools that may tell something are offered, and those that the person speaks
+of. Only decoding is narrowed: a call that comes some other way is checked by the page's own schema
+alone. Where nothing looks like an id, nothing is narrowed.
 """
 
 import re
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from webmcp_agent.agent.identifiers import NAMED, SAYS_ID, Kind, KnownIds, stems
-from webmcp_agent.agent.words import spaced
+from webmcp_agent.agent.words import STOP_WORDS, spaced
 from webmcp_agent.browser.tools import JsonObject, PageTool
 from webmcp_agent.providers.base import ToolConstraint
 
@@ -48,7 +49,13 @@ def held_to_known(
             if schema is not None and name not in asking and _lost_all(held[name], schema, known):
                 possible[name] = None
         if any(possible[name] is not None for name in asking & possible.keys()):
-            held = {name: schema for name, schema in possible.items() if schema is not None}
+            waiting = [name for name, schema in possible.items() if schema is None]
+            held = {
+                name: schema
+                for name, schema in possible.items()
+                if schema is not None
+                and (not waiting or name in asking or _is_asked_for(name, schema, waiting, known))
+            }
     return tuple(
         # The fingerprint stands for the page's schema, not for a narrower one.
         one if held[one.name] is one.schema else replace(one, schema=held[one.name], fingerprint="")
@@ -114,6 +121,13 @@ def _lost_all(before: JsonObject, after: JsonObject, known: KnownIds) -> bool:
     if not _lost_things(before, after):
         return False
     return known.said.isdisjoint(_names_in(after))
+
+
+def _is_asked_for(name: str, schema: JsonObject, waiting: Sequence[str], known: KnownIds) -> bool:
+    """Whether the person says a word of the tool's that the waiting tools do not have in theirs."""
+    shared = {word for each in waiting for word in stems(spaced(each))}
+    own = (stems(spaced(name)) | _names_in(schema)) - shared - STOP_WORDS
+    return not known.said.isdisjoint(own)
 
 
 def _lost_things(before: JsonObject, after: JsonObject) -> bool:

@@ -204,6 +204,20 @@ def test_a_tool_that_works_on_things_by_id_waits_unless_something_else_of_it_is_
 
 
 @pytest.mark.parametrize(
+    ("said", "offered"),
+    [
+        ("two red mugs in my cart instead of one", ["search"]),
+        ("go to the checkout", ["search", "start_checkout"]),
+        ("cancel my cart", ["search", "cancel_cart"]),
+        ("add the mug with the id 4", ["search", "update_cart", "cancel_cart", "start_checkout"]),
+    ],
+)
+def test_no_other_tool_acts_in_the_place_of_one_that_waits(said: str, offered: list[str]) -> None:
+    others = [tool("cancel_cart", {}), tool("start_checkout", {})]
+    assert list(held([SEARCH, NESTED, *others], user(said))) == offered
+
+
+@pytest.mark.parametrize(
     ("said", "known"),
     [
         pytest.param("use my coupon SAVE10 for p_1", ["p_1"], id="a coupon"),
