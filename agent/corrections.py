@@ -22,6 +22,7 @@ from webmcp_agent.agent.phrases import (
     CONDITION,
     FAILURE_WORDS,
     GO_AHEAD,
+    JUDGEMENT,
     LEAD_INS,
     NO_ACTION_VERBS,
     NOT_YET,
@@ -114,6 +115,11 @@ def announced_tool(reply: str, tools: Sequence[PageTool]) -> str | None:
             if begins and label.is_in(sentence, held):
                 return label.tool
     return None
+
+
+def only_judges(reply: str) -> bool:
+    """Whether a reply says no more than that the result does, or does not, answer the request."""
+    return JUDGEMENT.fullmatch(reply.strip()) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,13 @@ ANNOUNCEMENT = _pattern(
 CALLING = frozenset("call use try run invoke execute".split())
 """Verbs that announce the use of a tool, whatever it does."""
 
+JUDGEMENT = _pattern(
+    r"(?:yes|no|ok|okay)?[\s,.]*(?:the|this|that) (?:(?:tool|function|page|call)(?:'s)? )?"
+    r"(?:results?|output|response|content)(?: above)?(?: (?:already|now|fully))?"
+    r" (?:do(?:es)?(?: not|n't) )?(?:answers?|satisf(?:y|ies)|fulfil(?:l|ls|s))\b[^.!?:\d]*[.!?\s]*"
+)
+"""A whole reply that only says whether the result answers the request."""
+
 # --- failures -------------------------------------------------------------------------------
 
 FAILURE_WORDS = _pattern(

@@ -17,6 +17,7 @@ from webmcp_agent.agent.corrections import (
     echoes,
     ignores_failure,
     is_action,
+    only_judges,
     told_tool,
 )
 from webmcp_agent.agent.fitting import fit, tool_plan
@@ -45,6 +46,7 @@ from webmcp_agent.agent.wording import (
     NO_PAGE,
     NOT_CALLED,
     RESULT_LIMIT,
+    SAY_IT,
     TOO_LONG,
     TOO_SLOW,
     YOU_DO_IT,
@@ -298,6 +300,8 @@ def _correction(run: Run, text: str, prompt: PromptParts) -> tuple[str, str] | N
     shown = [run.offer.tools[tool.name] for tool in prompt.tools]
     if announced := announced_tool(text, shown):
         return "e", YOU_DO_IT.format(tool=announced)
+    if run.results and only_judges(text):
+        return "f", SAY_IT
     if not is_action(run.ask, tools):
         return None
     if told := told_tool(text, shown):

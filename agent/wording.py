@@ -40,6 +40,9 @@ NO_CLAIM = (
     "Fix the call, or tell me plainly that it failed."
 )
 YOU_DO_IT = "The tool {tool} is right here: you do it. Call now."
+SAY_IT = (
+    "Don't tell me whether it answers me. If it does, say what it says; if not, call the next tool."
+)
 NOT_CALLED = (
     "No tool was called, so nothing was done. Call a tool now, or tell me plainly that you can't."
 )

@@ -7,6 +7,7 @@ from webmcp_agent.agent.corrections import (
     echoes,
     ignores_failure,
     is_action,
+    only_judges,
     told_tool,
 )
 from webmcp_agent.browser.tools import PageTool
@@ -133,6 +134,23 @@ def test_a_reply_that_hands_the_work_back_names_the_shown_tool(
 )
 def test_a_reply_that_only_announces_a_call_names_the_tool(reply: str, tool: str | None) -> None:
     assert announced_tool(reply, SHOP) == tool
+
+
+@pytest.mark.parametrize(
+    ("reply", "judges"),
+    [
+        ("The result above answers your request.", True),
+        ("The result does not answer your question.", True),
+        ("Yes, the tool result fully satisfies the request!", True),
+        ("This output doesn't answer it", True),
+        ("The result above answers your request. The mug costs 8 euros.", False),
+        ("The result is 8 euros.", False),
+        ("The result answers it: 8 euros", False),
+        ("", False),
+    ],
+)
+def test_a_reply_that_only_judges_the_result_says_nothing_of_it(reply: str, judges: bool) -> None:
+    assert only_judges(reply) is judges
 
 
 def test_an_explanation_instead_of_a_call_is_work_handed_back() -> None:

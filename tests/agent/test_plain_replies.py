@@ -25,6 +25,9 @@ from webmcp_agent.agent.trace import TraceEvent
 from webmcp_agent.providers.base import ChatTurn
 from webmcp_agent.providers.scripted import Reply, ScriptedProvider
 
+SAY_IT = (
+    "Don't tell me whether it answers me. If it does, say what it says; if not, call the next tool."
+)
 NOT_CALLED = (
     "No tool was called, so nothing was done. Call a tool now, or tell me plainly that you can't."
 )
@@ -87,6 +90,22 @@ async def test_a_plain_reply_that_may_stand_is_shown(
     provider = ScriptedProvider(replies)
     parts = await collect(provider, request(PageDouble(), ask))
     assert parts == [start(1), text(shown), Finish("stop")]
+
+
+async def test_a_reply_that_only_judges_the_result_is_sent_back() -> None:
+    provider = ScriptedProvider(
+        [
+            '<tool_call>\n{"name": "tool_1", "arguments": {}}\n</tool_call>',
+            "The result above answers your request.",
+            "It is ready.",
+        ]
+    )
+    parts = await collect(provider, request(counting_page(2), "Is it ready?"))
+    assert parts[-2:] == [text("It is ready."), Finish("stop")]
+    assert provider.requests[2].messages[-2:] == (
+        ChatTurn("assistant", "The result above answers your request."),
+        ChatTurn("user", SAY_IT),
+    )
 
 
 async def test_only_a_tool_that_is_shown_is_offered_back() -> None:
