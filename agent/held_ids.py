@@ -41,7 +41,7 @@ def held_to_known(
     tools: Sequence[PageTool], constraints: Sequence[ToolConstraint], known: KnownIds
 ) -> tuple[ToolConstraint, ...]:
     """The constraints with ids narrowed to known ones; without tools whose turn cannot be yet."""
-    asking = {tool.name for tool in tools if _may_tell(tool)}
+    asking = {tool.name for tool in tools if may_tell(tool)}
     held = {one.name: _narrowed("", one.schema, known) for one in constraints}
     if not known.answered and not known.speaks_of_ids:
         possible = {one.name: _possible("", held[one.name], known) for one in constraints}
@@ -163,7 +163,7 @@ def _names_in(schema: JsonObject, depth: int = 0) -> set[str]:
     return found
 
 
-def _may_tell(tool: PageTool) -> bool:
+def may_tell(tool: PageTool) -> bool:
     """Whether the tool may say what there is."""
     return tool.read_only or not _ASKS.isdisjoint(spaced(tool.name).lower().split())
 

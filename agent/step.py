@@ -21,7 +21,7 @@ from webmcp_agent.agent.corrections import (
     told_tool,
 )
 from webmcp_agent.agent.fitting import fit, tool_plan
-from webmcp_agent.agent.held_ids import held_to_known
+from webmcp_agent.agent.held_ids import held_to_known, may_tell
 from webmcp_agent.agent.history import read_history
 from webmcp_agent.agent.identifiers import known_ids
 from webmcp_agent.agent.offer import PageUnread, read_offer, reason_of
@@ -45,6 +45,7 @@ from webmcp_agent.agent.wording import (
     NO_CLAIM,
     NO_PAGE,
     NOT_CALLED,
+    ONLY_LOOKED,
     RESULT_LIMIT,
     SAY_IT,
     TOO_LONG,
@@ -301,7 +302,8 @@ def _correction(run: Run, text: str, prompt: PromptParts) -> tuple[str, str] | N
     if announced := announced_tool(text, shown):
         return "e", YOU_DO_IT.format(tool=announced)
     if run.results and only_judges(text):
-        return "f", SAY_IT
+        acted = any(not may_tell(tool) for tool in tools if tool.name in run.recent)
+        return "f", SAY_IT if acted or not is_action(run.ask, tools) else ONLY_LOOKED
     if not is_action(run.ask, tools):
         return None
     if told := told_tool(text, shown):
@@ -312,8 +314,10 @@ def _correction(run: Run, text: str, prompt: PromptParts) -> tuple[str, str] | N
 
 
 def _shown(run: Run, text: str, result: GenerateResult) -> str:
-    """A plain reply as the person sees it; an echo is replaced by the last result's gist."""
-    if echoes(text, run.results) and (short := gist(run.results[-1])):
+    """A plain reply as the person sees it; an echo, or a mere judgement of the last
+    result, is replaced by its gist."""
+    unsaid = echoes(text, run.results) or (run.results and only_judges(text))
+    if unsaid and (short := gist(run.results[-1])):
         return short
     return f"{text}…" if result.finish_reason == "length" else text
 

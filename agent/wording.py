@@ -40,6 +40,7 @@ NO_CLAIM = (
     "Fix the call, or tell me plainly that it failed."
 )
 YOU_DO_IT = "The tool {tool} is right here: you do it. Call now."
+ONLY_LOOKED = "So far you have only looked, and nothing was done. Call the next tool now."
 SAY_IT = (
     "Don't tell me whether it answers me. If it does, say what it says; if not, call the next tool."
 )

@@ -22,9 +22,11 @@ from webmcp_agent.agent.options import LocalLoopOptions
 from webmcp_agent.agent.request import user_message
 from webmcp_agent.agent.stream import Finish
 from webmcp_agent.agent.trace import TraceEvent
+from webmcp_agent.browser.tools import PageTool
 from webmcp_agent.providers.base import ChatTurn
 from webmcp_agent.providers.scripted import Reply, ScriptedProvider
 
+ONLY_LOOKED = "So far you have only looked, and nothing was done. Call the next tool now."
 SAY_IT = (
     "Don't tell me whether it answers me. If it does, say what it says; if not, call the next tool."
 )
@@ -92,20 +94,20 @@ async def test_a_plain_reply_that_may_stand_is_shown(
     assert parts == [start(1), text(shown), Finish("stop")]
 
 
-async def test_a_reply_that_only_judges_the_result_is_sent_back() -> None:
-    provider = ScriptedProvider(
-        [
-            '<tool_call>\n{"name": "tool_1", "arguments": {}}\n</tool_call>',
-            "The result above answers your request.",
-            "It is ready.",
-        ]
-    )
-    parts = await collect(provider, request(counting_page(2), "Is it ready?"))
-    assert parts[-2:] == [text("It is ready."), Finish("stop")]
-    assert provider.requests[2].messages[-2:] == (
-        ChatTurn("assistant", "The result above answers your request."),
-        ChatTurn("user", SAY_IT),
-    )
+@pytest.mark.parametrize(
+    ("ask", "sent_back"),
+    [("Is it ready?", SAY_IT), ("Find it and add it.", ONLY_LOOKED)],
+)
+async def test_a_reply_that_only_judges_the_result_is_sent_back_and_never_shown(
+    ask: str, sent_back: str
+) -> None:
+    judged = "The result above answers your request."
+    call = '<tool_call>\n{"name": "find_it", "arguments": {}}\n</tool_call>'
+    provider = ScriptedProvider([call, judged, judged])
+    page = PageDouble([PageTool("find_it", "Find it")], {"find_it": "Ready on Monday."})
+    parts = await collect(provider, request(page, ask))
+    assert provider.requests[2].messages[-1] == ChatTurn("user", sent_back)
+    assert parts[-2:] == [text("Ready on Monday."), Finish("stop")]
 
 
 async def test_only_a_tool_that_is_shown_is_offered_back() -> None:
