@@ -1,10 +1,10 @@
 """Decoding held to ids that were said: an argument that names a thing by its id takes no other.
 
 A small model makes ids up. Before any was said, when another tool can be asked for one, an argument
-that needs an id is left out, and a tool that can do nothing without waits. While one waits, none
-acts in its place: only tools that may tell something are offered, and those that the person speaks
-of. Only decoding is narrowed: a call that comes some other way is checked by the page's own schema
-alone. Where nothing looks like an id, nothing is narrowed.
+that needs an id is left out, and a tool that can do nothing without waits. While one waits, no
+other acts on the same thing in its place, unless the person speaks of that one. Only decoding is
+narrowed: a call that comes some other way is checked by the page's own schema alone. Where nothing
+looks like an id, nothing is narrowed.
 """
 
 import re
@@ -54,7 +54,7 @@ def held_to_known(
                 name: schema
                 for name, schema in possible.items()
                 if schema is not None
-                and (not waiting or name in asking or _is_asked_for(name, schema, waiting, known))
+                and (name in asking or not _steps_in(name, schema, waiting, known))
             }
     return tuple(
         # The fingerprint stands for the page's schema, not for a narrower one.
@@ -123,11 +123,13 @@ def _lost_all(before: JsonObject, after: JsonObject, known: KnownIds) -> bool:
     return known.said.isdisjoint(_names_in(after))
 
 
-def _is_asked_for(name: str, schema: JsonObject, waiting: Sequence[str], known: KnownIds) -> bool:
-    """Whether the person says a word of the tool's that the waiting tools do not have in theirs."""
-    shared = {word for each in waiting for word in stems(spaced(each))}
-    own = (stems(spaced(name)) | _names_in(schema)) - shared - STOP_WORDS
-    return not known.said.isdisjoint(own)
+def _steps_in(name: str, schema: JsonObject, waiting: Sequence[str], known: KnownIds) -> bool:
+    """Whether a tool works on what a waiting one works on, and the person says no other word of it.
+
+    `cancel_cart` would be called in the place of `update_cart`."""
+    own = stems(spaced(name)) - STOP_WORDS
+    shared = own & {word for each in waiting for word in stems(spaced(each))}
+    return bool(shared) and known.said.isdisjoint((own | _names_in(schema)) - shared)
 
 
 def _lost_things(before: JsonObject, after: JsonObject) -> bool:

@@ -206,9 +206,8 @@ def test_a_tool_that_works_on_things_by_id_waits_unless_something_else_of_it_is_
 @pytest.mark.parametrize(
     ("said", "offered"),
     [
-        ("two red mugs in my cart instead of one", ["search"]),
-        ("go to the checkout", ["search", "start_checkout"]),
-        ("cancel my cart", ["search", "cancel_cart"]),
+        ("two red mugs in my cart instead of one", ["search", "start_checkout"]),
+        ("cancel my cart", ["search", "cancel_cart", "start_checkout"]),
         ("add the mug with the id 4", ["search", "update_cart", "cancel_cart", "start_checkout"]),
     ],
 )

@@ -37,8 +37,10 @@ def test_calls_are_learnt_in_the_form_that_is_shown_and_constrained() -> None:
     for example in examples(40):
         held = {each.name: names(each.schema) for each in example.constraints}
         shown = {tool.name: names(tool.parameters) for tool in example.tools}
-        # A tool that needs an id which nobody has said is shown and cannot be written yet.
-        assert {name: shown[name] for name in held} == held
+        # What needs an id that nobody has said is shown and cannot be written yet.
+        assert all(parameters <= shown[name] for name, parameters in held.items())
+        if any(turn.role == "tool" for turn in example.messages):
+            assert held == shown
         if example.call is not None:
             written = json.loads(example.reply.split(">", 1)[1].rsplit("<", 1)[0])["arguments"]
             assert set(written) <= held[example.call[0]]
