@@ -1,8 +1,8 @@
 """Decoding held to ids that were said: an argument that names a thing by its id takes no other.
 
 A small model makes ids up. Before any was said, when another tool can be asked for one, an argument
-that needs an id is left out, and a tool that can do nothing without waits. While one waits, no
-other acts on the same thing in its place, unless the person speaks of that one. Only decoding is
+that needs an id is left out, and a tool that can do nothing without waits. While one waits, none
+that needs nothing acts on the same thing, unless the person speaks of it. Only decoding is
 narrowed: a call that comes some other way is checked by the page's own schema alone. Where nothing
 looks like an id, nothing is narrowed.
 """
@@ -124,12 +124,14 @@ def _lost_all(before: JsonObject, after: JsonObject, known: KnownIds) -> bool:
 
 
 def _steps_in(name: str, schema: JsonObject, waiting: Sequence[str], known: KnownIds) -> bool:
-    """Whether a tool works on what a waiting one works on, and the person says no other word of it.
+    """Whether a tool without arguments acts on what a waiting one works on, and is not spoken of.
 
-    `cancel_cart` would be called in the place of `update_cart`."""
+    `cancel_cart` would be called in the place of `update_cart`, whatever was asked."""
+    if schema.get("properties"):
+        return False
     own = stems(spaced(name)) - STOP_WORDS
     shared = own & {word for each in waiting for word in stems(spaced(each))}
-    return bool(shared) and known.said.isdisjoint((own | _names_in(schema)) - shared)
+    return bool(shared) and known.said.isdisjoint(own - shared)
 
 
 def _lost_things(before: JsonObject, after: JsonObject) -> bool:

@@ -48,6 +48,8 @@ _COUPON = re.compile(
     re.IGNORECASE,
 )
 """A coupon by its code, which names no thing."""
+_COUPON_WORDS = frozenset("code coupon discount promo promotion voucher".split())
+"""One of them said, all of them meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,8 @@ def known_ids(turns: Sequence[ChatTurn], path: str = "") -> KnownIds:
                 found |= dict.fromkeys(_tokens(text))
     found |= dict.fromkeys(one for one in path.split("/") if _looks_like_id(one))
     short = tuple(one for one in found if len(one) <= LONGEST)
+    if coupons:
+        said |= _COUPON_WORDS
     return KnownIds(short, speaks, answered, frozenset(said), frozenset(coupons))
 
 
