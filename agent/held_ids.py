@@ -47,7 +47,7 @@ def held_to_known(
         possible = {one.name: _possible("", held[one.name], known) for one in constraints}
         for name, schema in possible.items():
             if schema is not None and name not in asking and _lost_all(held[name], schema, known):
-                possible[name] = None
+                possible[name] = held[name]
         if any(possible[name] is not None for name in asking & possible.keys()):
             waiting = [name for name, schema in possible.items() if schema is None]
             held = {
@@ -117,7 +117,8 @@ def _possible(name: str, schema: JsonObject, known: KnownIds, depth: int = 0) ->
 def _lost_all(before: JsonObject, after: JsonObject, known: KnownIds) -> bool:
     """Whether things that the tool works on were left out, and nothing is left that was asked for.
 
-    An optional id by itself is none of these: what is open may be meant."""
+    Such a tool stays whole: without it a model calls a worse one, and the page refuses a made-up
+    id. An optional id by itself is no such thing: what is open may be meant."""
     if not _lost_things(before, after):
         return False
     return known.said.isdisjoint(_names_in(after))
